@@ -26,6 +26,8 @@ DEV_BINARY := $(TARGET)/debug/carillon
 RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
 	Trunk.toml .cargo/config.toml Cargo.toml Cargo.lock server/schema.graphql
+DOCS_SOURCES := $(shell find docs examples assets -name helm -prune -o -type f -print 2>/dev/null) \
+	scripts/docs scripts/docs.py $(wildcard *.md) server/schema.graphql server/module.schema.json
 
 .PHONY: help
 help: ## List the commands
@@ -34,14 +36,44 @@ help: ## List the commands
 
 ##@ Run
 
+# Built to be there soon: no tools but one, nothing twice, little optimised, and the console beside
+# the binary instead of inside. What is shipped is `make release`.
+TRIAL_CONSOLE := $(TARGET)/trial/console
 .PHONY: run
-run: release ## Build everything and serve it on http://127.0.0.1:8080 with a demo
-	@scripts/serve-demo $(RELEASE_BINARY)
+run: rust ## Build all that is needed to try it, quickly, and serve it on http://127.0.0.1:8080 with a demo
+	@scripts/packages cc
+	@echo "==> 1 of 4: fetching what Cargo.lock names" >&2
+	@cargo fetch $(LOCKED)
+	@echo "==> 2 of 4: the console; cargo counts the crates" >&2
+	@$(MAKE) $(TRIAL_CONSOLE)/index.html
+	@echo "==> 3 of 4: the server; by far the most" >&2
+	@cargo build --profile trial --bin carillon $(LOCKED)
+	@echo "==> 4 of 4: the documentation" >&2
+	@scripts/docs $(TRIAL_CONSOLE)/docs || echo "==> without the documentation: see above" >&2
+	@scripts/serve-demo $(TARGET)/trial/carillon --console-dist $(TRIAL_CONSOLE)
+
+$(TRIAL_CONSOLE)/index.html: $(CONSOLE_SOURCES) scripts/console-trial
+	@scripts/console-trial $(TRIAL_CONSOLE)
 
 .PHONY: release
-release: rust console ## Build the release binary with the console inside
+release: rust console docs ## Build the release binary with the console and the documentation inside
 	@scripts/packages cc
 	@cargo build --release --bin carillon --features carillon/embed $(LOCKED)
+
+.PHONY: dist
+dist: release ## Pack the release: tarball, .deb, Helm chart, bill of materials, checksums; in target/dist/
+	@scripts/dist $(RELEASE_BINARY) $(TARGET)/dist
+
+.PHONY: image
+image: ## Build the container image carillon:VERSION, where Docker is there
+	@docker build --tag carillon:$(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -n 1) .
+
+.PHONY: docs
+docs: dist/docs/index.html ## Build the documentation into dist/docs/, which the server serves at /docs
+
+# Trunk empties dist/, so the console comes first where both are built; alone, it needs no console.
+dist/docs/index.html: $(DOCS_SOURCES) $(wildcard dist/index.html)
+	@scripts/docs
 
 .PHONY: console
 console: dist/index.html ## Build the console into dist/, when something in it changed

@@ -5,11 +5,8 @@ use std::{process::Stdio, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use carillon::{
+    access::{Grants, NewToken, Viewer, ViewerKind, create_token},
     clock::Clock,
-    engine::{
-        commands::{Grants, Viewer, ViewerKind},
-        people::{NewToken, create_token},
-    },
     store::Store,
 };
 use entity::user::Role;

@@ -19,22 +19,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    access::{Elsewhere, oidc::Provider},
     api,
     beacon::{self, Beacon, BeaconError},
     clock::Clock,
+    commands::Commands,
     config::{Backend, Config, NoToken, Role, UnreadFile},
-    engine::{
-        self, Engine, EngineError, Signals,
-        commands::Commands,
-        people::{Elsewhere, oidc::Provider},
-        vault::{Key, NotAKey, Vault, VaultError},
-    },
+    engine::{self, Engine, EngineError, Signals},
     store::{Migrations, Options, Store, StoreError},
     target::{
         CommandLimits, CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError,
         drop_dumpable, programs_user,
     },
     telemetry::Telemetry,
+    vault::{Key, NotAKey, Vault, VaultError},
     web::{self, Web},
 };
 
@@ -51,8 +49,8 @@ const PROBES: usize = 64;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Between these lies how long a transaction may be silent.
-const LEAST_IDLE: Duration = Duration::from_secs(5);
-const MOST_IDLE: Duration = Duration::from_secs(30);
+const MIN_IDLE: Duration = Duration::from_secs(5);
+const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// How long after the grace the server has ended, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
@@ -346,7 +344,7 @@ pub fn database(config: &Config) -> Options {
         connections: config.database.connections,
         // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
         // a short expiry must not end a transaction that is only slow.
-        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(LEAST_IDLE, MOST_IDLE),
+        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
 }
@@ -450,9 +448,9 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
 }
 
 /// What becomes of old history.
-pub fn retention(config: &Config) -> engine::Retention {
+pub fn retention(config: &Config) -> crate::model::Retention {
     let retention = &config.retention;
-    engine::Retention {
+    crate::model::Retention {
         days: i32::try_from(retention.days).unwrap_or(i32::MAX),
         interval: retention.interval.0,
         answers: retention.idempotency.0,
@@ -460,9 +458,9 @@ pub fn retention(config: &Config) -> engine::Retention {
 }
 
 /// What a namespace may use for which nothing else is set.
-pub fn quotas(config: &Config) -> engine::quotas::Quotas {
+pub fn quotas(config: &Config) -> crate::model::Quotas {
     let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
-    engine::quotas::Quotas {
+    crate::model::Quotas {
         schedules: limit(config.quotas.schedules),
         fires_a_minute: limit(config.quotas.fires_a_minute),
         live_runs: limit(config.quotas.live_runs),

@@ -1,7 +1,7 @@
 //! The only reader of the time.
 //!
 //! Schedules live on the application's clock: this one. It is a value, not a trait, so that no
-//! generic parameter leaks into the rooms that are handed it. A node that has measured how far its
+//! generic parameter leaks into the layers that are handed it. A node that has measured how far its
 //! wall clock is off corrects this clock by that, so all nodes fire by one time. A manual clock stands still until
 //! it is moved; moving it forward wakes the sleepers in the order of their instants, so a
 //! simulated week passes in a second and always in the same way.

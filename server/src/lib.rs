@@ -1,28 +1,33 @@
 //! Carillon: a distributed cron with guaranteed execution, a GraphQL control plane and a
 //! monitoring console.
 //!
-//! The rooms and who may know whom: `web -> api -> engine -> { store -> entity, target,
-//! timetable, beacon }`; `search`, the language of lists, is below the store; `clock`, `config`,
-//! `random` and `telemetry` are leaves that every room may use. `app` puts
-//! them together, `cli` is the way in.
+//! The layers, each of which knows only what is beneath it:
+//! `web -> api -> commands -> { access, engine } -> { vault, model } -> store -> entity`. Beneath
+//! them are `target`, `timetable`, `beacon` and `search`, the language of lists; `clock`, `config`,
+//! `random` and `telemetry` are leaves that every layer may use. `app` puts them together, `cli` is
+//! the way in.
 
 // The futures of the engine nest deeper than the compiler looks by itself.
 #![recursion_limit = "256"]
 // One large future of the store once made all that wait for it as large, and a thread overflowed.
 #![warn(clippy::large_futures)]
 
+pub mod access;
 pub mod api;
 pub mod app;
 pub mod beacon;
 pub mod cli;
 pub mod clock;
+pub mod commands;
 pub mod config;
 pub mod engine;
+pub mod model;
 pub mod random;
 pub mod search;
 pub mod store;
 pub mod target;
 pub mod telemetry;
+pub mod vault;
 pub mod web;
 
 /// Its feature `override` puts it in the place of the C library's `malloc`, too: SQLite's driver

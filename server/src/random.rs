@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 
+use chrono::{DateTime, Utc};
 use rand::{Rng, RngCore, SeedableRng, rngs::StdRng};
+use uuid::Uuid;
 
 thread_local! {
     static SEEDED: RefCell<Option<StdRng>> = const { RefCell::new(None) };
@@ -24,6 +26,12 @@ pub fn bytes<const N: usize>() -> [u8; N] {
         source.fill_bytes(&mut bytes);
         bytes
     })
+}
+
+/// A key whose time is the application's: the order of keys is the order of creation on any clock.
+pub fn new_id(now: DateTime<Utc>) -> Uuid {
+    let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(millis, &bytes()).into_uuid()
 }
 
 /// Lets this thread draw from `seed` from now on: for simulations.

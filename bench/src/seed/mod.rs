@@ -8,7 +8,7 @@ mod history;
 
 use anyhow::{Context, Result};
 use carillon::{
-    engine::{Definition, Task},
+    model::{Definition, Task},
     store::Store,
     target::{Noop, Target},
 };

@@ -4,13 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use carillon::{
+    access::{Grants, Viewer, ViewerKind},
     clock::Clock,
-    engine::{
-        Signals,
-        commands::{
-            Call, Commands, Grants, Misfire, NewSchedule, Spec, Timing, Viewer, ViewerKind, Work,
-        },
-    },
+    commands::{Call, Commands, NewSchedule, Work},
+    engine::Signals,
+    model::{Misfire, Spec, Timing},
     store::Store,
     target::{Executor, Policy},
 };

@@ -28,7 +28,7 @@ use super::{
     limits::{self, with_code},
     schema::Schema,
 };
-use crate::{clock::Clock, config::Introspection, engine::commands::Viewer};
+use crate::{access::Viewer, clock::Clock, config::Introspection};
 
 /// Requests of one caller under way at once.
 const MAX_OF_CALLER: usize = 2;

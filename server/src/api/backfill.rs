@@ -13,7 +13,7 @@ use super::{
     timing::{FireKind, LOCAL},
 };
 use crate::{
-    engine::commands::{CommandError, OrderedBackfill},
+    commands::{CommandError, OrderedBackfill},
     store::reads,
 };
 

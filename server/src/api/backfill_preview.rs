@@ -11,10 +11,8 @@ use super::{
     timing::{FireKind, LOCAL},
 };
 use crate::{
-    engine::{
-        backfill,
-        commands::{Looked, Preview},
-    },
+    commands::{Looked, Preview},
+    engine::planning::backfill,
     store::Total,
 };
 

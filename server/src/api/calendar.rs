@@ -6,7 +6,7 @@ use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
 
 use super::{context::Ask, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant};
-use crate::engine::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
+use crate::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
 
 /// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
 /// reads it on the wall clock of its own zone.

@@ -2,7 +2,7 @@
 
 use async_graphql::InputType;
 
-use crate::engine::commands::{BadInput, Call};
+use crate::commands::{BadInput, Call};
 
 /// A call with an input. Without a key nobody will compare the input with another one.
 pub(super) fn call(

@@ -5,13 +5,13 @@ use uuid::Uuid;
 
 use super::{error::Result, loaders::Rows};
 use crate::{
-    engine::commands::{
-        Admin, CommandError, Commands, Editor, Operator, Owner, Reader, Viewer, secrets,
-    },
+    access::{Admin, Editor, Operator, Owner, Reader, Viewer},
+    commands::{CommandError, Commands},
     store::Store,
+    vault::MASK,
 };
 
-/// The rights and the rooms that a resolver asks for.
+/// The rights and the layers that a resolver asks for.
 pub(crate) trait Ask {
     /// Who is asking, if somebody is.
     fn who(&self) -> Option<&Viewer>;
@@ -80,7 +80,7 @@ pub(crate) trait Ask {
 
     /// A payload as it is shown to whoever asks.
     fn payload(&self, namespace: Uuid, payload: serde_json::Value) -> serde_json::Value {
-        if self.sees_payloads(namespace) { payload } else { secrets::MASK.into() }
+        if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
     /// Who is asking, or a refusal.

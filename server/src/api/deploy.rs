@@ -12,7 +12,7 @@ use super::{
     scalar::{Instant, Long},
     timing::{TimingWarning, told},
 };
-use crate::engine::commands::{self, Call, Source};
+use crate::commands::{self, Call, Source};
 
 /// Orders about modules.
 #[derive(Default)]

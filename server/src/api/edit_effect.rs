@@ -12,7 +12,7 @@ use super::{
         PREVIEW, PreviewFire, Timing, TimingInput, TimingProblem, compile_with, preview_cost,
     },
 };
-use crate::engine::commands::{
+use crate::commands::{
     CommandError,
     modules::{Outlook, effect_of_edit},
 };

@@ -19,7 +19,8 @@ use uuid::Uuid;
 
 use super::values::{self, field_of};
 use crate::{
-    engine::commands::{BadInput, CommandError, QUOTA_HELP},
+    access::Refused,
+    commands::{BadInput, CommandError, QUOTA_HELP},
     store::StoreError,
 };
 
@@ -39,6 +40,12 @@ pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 impl From<CommandError> for ApiError {
     fn from(error: CommandError) -> Self {
         Self(Refusal::Command(error))
+    }
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> Self {
+        CommandError::from(refused).into()
     }
 }
 

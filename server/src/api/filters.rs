@@ -8,7 +8,7 @@ use super::{
     schedule::ScheduleState,
 };
 use crate::{
-    engine::commands,
+    commands::bulk::sought,
     search::List,
     store::reads::{self, search::Sought},
 };
@@ -21,14 +21,14 @@ pub(super) fn sought(
     text: Option<String>,
 ) -> Result<Option<Sought>> {
     let (clock, sees_payloads) = (&cx.commands().clock, cx.sees_payloads(namespace));
-    let sought = |text: String| commands::sought::sought(clock, list, &text, sees_payloads);
+    let sought = |text: String| sought::sought(clock, list, &text, sees_payloads);
     Ok(text.map(sought).transpose()?)
 }
 
 /// What a search for schedules in several namespaces asks for, if there is one.
 pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
     let (clock, list) = (&cx.commands().clock, List::Schedules);
-    let sought = |text: String| commands::sought::sought(clock, list, &text, false);
+    let sought = |text: String| sought::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)
 }
 

@@ -20,7 +20,7 @@ use super::{
     schedule::Schedule,
     workflow::Workflow,
 };
-use crate::engine::commands::BadInput;
+use crate::commands::BadInput;
 
 /// The largest number of ids in one request.
 const MAX_IDS: usize = 100;

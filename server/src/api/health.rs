@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    commands::CommandError,
     config,
     engine::{
         cluster::Cluster,
-        commands::CommandError,
-        health::{self, Check},
+        maintenance::health::{self, Check},
     },
     store::{Store, StoreError, reads::health::Scope},
 };

@@ -13,7 +13,7 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    engine::{advice::advice, health::Check},
+    engine::maintenance::{advice::advice, health::Check},
     store::reads::health_causes::{Cause, Counted, causes},
 };
 

@@ -14,7 +14,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::reads::{ledger, within::Within},
 };
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    engine::commands::CommandError,
+    commands::CommandError,
     store::{
         Store, StoreError,
         counts::{Counts, Rollup},

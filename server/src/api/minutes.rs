@@ -16,7 +16,7 @@ use super::{
     timing::{Timing, TimingInput, TimingProblem, compile_with},
     upcoming::{Ahead, begin, count, soonest_rows},
 };
-use crate::engine::commands::modules::instants;
+use crate::commands::modules::instants;
 
 /// A week of minutes.
 const MINUTES: i32 = 10_080;

@@ -3,7 +3,7 @@
 //! Promises: nothing is answered to nobody, since every root field but `me` asks for a right
 //! before it reads; every list is bounded and every cursor stays valid; a refusal carries a code
 //! and what a form needs, and nothing of the inside. It decides nothing: what is written goes
-//! through `engine::commands`, when a schedule fires is asked of `timetable`.
+//! through `commands`, when a schedule fires is asked of `timetable`.
 //!
 //! Its types are structs of its own, one noun a file. A hop from a list to one row goes through a
 //! loader, so a page costs the same number of statements however long it is.
@@ -13,7 +13,7 @@
 //! - `roots`: put together from `query`, `mutation`, `people` and others; `subscription`; `payload`:
 //!   what mutations answer
 //! - `call`: what a mutation is to its idempotency key
-//! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
+//! - `context`: rights and layers; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns

@@ -13,7 +13,7 @@ use super::{
     scalar::Instant,
 };
 use crate::{
-    engine::commands::{self, WantedExport},
+    commands::{self, WantedExport},
     store::reads::{batches, modules},
 };
 

@@ -13,10 +13,8 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::{
-        cluster::{Cluster, SHARDS, owners},
-        commands::CommandError,
-    },
+    commands::CommandError,
+    engine::cluster::{Cluster, SHARDS, owners},
     store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
 };
 

@@ -7,14 +7,14 @@ use async_graphql::{
 
 use super::{calm::Calm, context::Ask, error::Result};
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::{Page, Total, Window},
 };
 
 /// What a list gives without being told how much.
 const USUAL: i32 = 50;
 /// The most that a list gives.
-const MOST: i32 = 200;
+const MAX: i32 = 200;
 
 /// A page of a list.
 pub(crate) type Connection<N> = connection::Connection<String, Calm<N>, Length>;
@@ -62,7 +62,7 @@ impl Paging {
 
 /// A number of rows within the limit.
 pub(crate) fn bounded(field: &str, count: i32) -> Result<u64> {
-    bounded_by(field, count, MOST)
+    bounded_by(field, count, MAX)
 }
 
 /// A number of rows within a list's own limit.
@@ -78,7 +78,7 @@ pub(crate) fn bounded_by(field: &str, count: i32, most: i32) -> Result<u64> {
 
 /// What a list may cost: so many times what one of its rows costs.
 pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
-    cost_by(last.or(first).unwrap_or(USUAL), MOST, row)
+    cost_by(last.or(first).unwrap_or(USUAL), MAX, row)
 }
 
 /// What a list costs that a limit on its makers bounds, not whoever asks: it is as long as they

@@ -17,7 +17,7 @@ use super::{
     timing::{PreviewFire, Timing},
 };
 use crate::{
-    engine::commands::{BadInput, CommandError},
+    commands::{BadInput, CommandError},
     search::List,
     store::{
         reads::schedules::{self, Filter},

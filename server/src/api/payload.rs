@@ -17,7 +17,7 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    engine::commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
+    commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
     store::{calendars, groups, reads},
 };
 

@@ -5,10 +5,7 @@ use entity::ping;
 use uuid::Uuid;
 
 use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
-use crate::{
-    engine::{commands::watchdog::masked_address, pings},
-    target::Secret,
-};
+use crate::{commands::secrets::watchdog::masked_address, target::Secret};
 
 /// Whom a schedule calls: a watchdog outside, which notices when the calls stop. An address may name
 /// secrets, as in `https://watchdog.example/{{ secrets.nightly }}`, behind its host.
@@ -22,7 +19,7 @@ pub(crate) struct PingInput {
     failure: Option<String>,
 }
 
-impl From<PingInput> for pings::Ping {
+impl From<PingInput> for crate::model::Ping {
     fn from(input: PingInput) -> Self {
         let PingInput { success, start, failure } = input;
         Self {
@@ -50,7 +47,7 @@ pub(crate) struct Ping {
 
 impl Ping {
     pub(super) fn of(row: &entity::schedule::Model) -> Option<Self> {
-        let ping: pings::Ping = serde_json::from_value(row.ping.clone()?).ok()?;
+        let ping: crate::model::Ping = serde_json::from_value(row.ping.clone()?).ok()?;
         let shown = |address: &Secret| masked_address(address.expose());
         Some(Self {
             success: shown(&ping.success),

@@ -15,8 +15,9 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    engine::commands::{BadInput, secrets},
+    commands::BadInput,
     store::reads::problems::{self, What},
+    vault::MASK,
 };
 
 /// What it costs to look at what ended badly, beside the answer.
@@ -124,7 +125,7 @@ impl Problem {
     fn of(found: problems::Problem, schedule: Schedule, shown: bool, is_open: bool) -> Self {
         let (kind, error, reason, last_run) = match found.what {
             What::Failing { error, last_run } => {
-                let error = if shown { error } else { secrets::MASK.to_owned() };
+                let error = if shown { error } else { MASK.to_owned() };
                 (ProblemKind::Failing, Some(error), None, Some(last_run))
             }
             What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),

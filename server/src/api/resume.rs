@@ -12,7 +12,7 @@ use super::{
     timing::FireKind,
 };
 use crate::{
-    engine::commands,
+    commands,
     store::{Total, claims::NewFire},
 };
 

@@ -10,10 +10,8 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::{
-        commands::{CommandError, Kept, Thought},
-        retention::Preview,
-    },
+    commands::{CommandError, Kept, Thought},
+    engine::maintenance::retention::Preview,
     store::{
         namespaces,
         retention::{Figure, Oldest},
@@ -22,7 +20,7 @@ use crate::{
 };
 
 /// So many schedules are named that have a retention of their own.
-const MOST: u64 = 1_000;
+const MAX: u64 = 1_000;
 
 /// How long a namespace keeps what has settled.
 #[derive(SimpleObject)]
@@ -58,7 +56,7 @@ impl NamespaceRetention {
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
         let id = namespace_id(cx, &self.namespace).await?;
-        let rows = schedules::with_own_retention(cx.store().read(), id, MOST).await?;
+        let rows = schedules::with_own_retention(cx.store().read(), id, MAX).await?;
         let own = |(id, name, days)| ScheduleRetention { id, name, days };
         Ok(rows.into_iter().map(own).collect())
     }

@@ -17,7 +17,7 @@ use super::{
     workflow::Workflow,
 };
 
-use crate::engine::{commands::secrets, merged_results};
+use crate::{commands::secrets, engine::merged_results, vault::MASK};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);
@@ -109,7 +109,7 @@ impl Run {
     /// payloads.
     async fn error(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
-        self.0.error.as_deref().map(|error| if shown { error } else { secrets::MASK })
+        self.0.error.as_deref().map(|error| if shown { error } else { MASK })
     }
 
     async fn cancel(&self) -> Option<Cancel> {
@@ -268,7 +268,7 @@ impl TaskRun {
     pub(crate) fn shown(mut row: task_run::Model, with_payload: bool) -> Self {
         if !with_payload {
             row.output = None;
-            row.error = row.error.map(|_| secrets::MASK.to_owned());
+            row.error = row.error.map(|_| MASK.to_owned());
         }
         Self(row)
     }

@@ -8,7 +8,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::{
         Store,
         counts::Rollup,
@@ -99,7 +99,7 @@ impl Percentiles {
 const MINUTE: i64 = 60;
 const HOUR: i64 = HOUR_MS / 1_000;
 /// So many steps are given at the most.
-const MOST_STEPS: i64 = 1_500;
+const MAX_STEPS: i64 = 1_500;
 /// So many where nobody says how long one is.
 const USUAL_STEPS: i64 = 400;
 /// In seconds: what people read off a chart.
@@ -186,9 +186,9 @@ fn steps(
             USUAL.iter().find(fits).copied().unwrap_or(longest)
         }
     };
-    if length / step > MOST_STEPS {
+    if length / step > MAX_STEPS {
         let problem = format!("makes {} steps", length / step);
-        let help = format!("give at least {}", (length / MOST_STEPS / MINUTE + 1) * MINUTE);
+        let help = format!("give at least {}", (length / MAX_STEPS / MINUTE + 1) * MINUTE);
         return Err(BadInput::new("step", step, problem, help));
     }
     let first = |step: i64| from_s.div_euclid(step) * step;

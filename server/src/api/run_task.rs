@@ -11,7 +11,8 @@ use super::{
     workflow::{TaskCondition, definition},
 };
 use crate::{
-    engine::{self, Shown, commands::secrets},
+    commands::secrets,
+    engine::{self, Shown},
     target::result_of,
 };
 
@@ -74,7 +75,7 @@ pub(super) async fn run_tasks(cx: &Context<'_>, run: &run::Model) -> Result<Vec<
     let mut rows = cx.rows().load_one(TaskRuns(run.id)).await?.unwrap_or_default();
     rows.sort_by_key(|row| row.attempt);
     let shown = cx.sees_payloads(run.namespace_id);
-    let task = |task: engine::Task| {
+    let task = |task: crate::model::Task| {
         let (own, others) = rows.drain(..).partition(|row| row.task == task.name);
         rows = others;
         run_task(run, task, own, shown)
@@ -84,7 +85,7 @@ pub(super) async fn run_tasks(cx: &Context<'_>, run: &run::Model) -> Result<Vec<
 
 fn run_task(
     run: &run::Model,
-    task: engine::Task,
+    task: crate::model::Task,
     rows: Vec<task_run::Model>,
     with_payload: bool,
 ) -> RunTask {

@@ -21,12 +21,13 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    engine::commands::secrets,
+    commands::secrets,
     store::{
         buffers,
         reads::{schedules::Standing, tally},
         schedules,
     },
+    vault::MASK,
 };
 
 /// When to do it: timing, policies and context, pointing at a workflow.
@@ -431,7 +432,7 @@ impl ScheduleVersion {
     fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
         let mut snapshot = secrets::masked_json(&row.snapshot);
         if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
-            *context = secrets::MASK.into();
+            *context = MASK.into();
         }
         Self {
             version: row.version,

@@ -10,12 +10,12 @@ use super::{
     task_input::TaskInput,
     timing::TimingInput,
 };
-use crate::engine::{
-    Task,
+use crate::{
     commands::{
-        self, BadInput, Edit, ManyEdit, NewSchedule, Spec, Work, secrets, spec::buffer_limit,
-        watchdog::unmasked,
+        BadInput, Edit, ManyEdit, NewSchedule, Work,
+        secrets::{self, watchdog::unmasked},
     },
+    model::{Spec, Task, spec::buffer_limit},
 };
 
 /// A schedule to be made.
@@ -104,7 +104,7 @@ pub(crate) struct MisfireInput {
     window_seconds: i64,
 }
 
-impl From<MisfireInput> for commands::Misfire {
+impl From<MisfireInput> for crate::model::Misfire {
     fn from(input: MisfireInput) -> Self {
         Self {
             catch_up: input.catch_up.into(),

@@ -11,7 +11,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::reads::schedule_stats::{MAX_RUNS, RunFigures},
 };
 

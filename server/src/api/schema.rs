@@ -8,10 +8,7 @@ use super::{
     Mutation, Query, Subscription, aside::Asides, error::Codes, limits::Limits, loaders,
     metrics::Figures, node::Surroundings, watching::Healths,
 };
-use crate::{
-    config,
-    engine::{cluster::Cluster, commands::Commands},
-};
+use crate::{commands::Commands, config, engine::cluster::Cluster};
 
 /// The control plane, ready to be asked. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
@@ -22,7 +19,7 @@ const HEALTH: Duration = Duration::from_secs(5);
 /// For so long followers of one event come together.
 const EVENT: Duration = Duration::from_secs(1);
 
-/// The schema over these commands. A request brings its [`Viewer`](crate::engine::commands::Viewer)
+/// The schema over these commands. A request brings its [`Viewer`](crate::access::Viewer)
 /// as data; one without is answered with UNAUTHENTICATED.
 pub fn schema(
     commands: Commands,

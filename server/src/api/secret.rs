@@ -15,7 +15,7 @@ use super::{
     scalar::Instant,
 };
 use crate::{
-    engine::commands::{Call, CommandError, NewSecret},
+    commands::{Call, CommandError, NewSecret},
     store::secrets,
 };
 

@@ -17,7 +17,7 @@ use super::{
     schedule_stats::USUAL,
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::{
         Page, Total, Window,
         reads::{

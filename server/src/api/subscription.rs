@@ -17,10 +17,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    engine::{
-        cluster::Cluster,
-        commands::{BadInput, CommandError},
-    },
+    commands::{BadInput, CommandError},
+    engine::cluster::Cluster,
     store::{
         Cursor, Store, StoreError,
         reads::{feed, runs},

@@ -6,7 +6,7 @@ use async_graphql::{Enum, SimpleObject, Union};
 
 use super::page::DECLARED;
 use crate::{
-    engine::commands::secrets,
+    commands::secrets,
     target::{self, Secret},
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct HttpTarget {
     /// What becomes of the answer.
     output: HttpAnswer,
     signed: bool,
+    /// The secret that holds the certificate shown to the receiver (mTLS), as `{{ secrets.name }}`.
+    client_certificate: Option<String>,
 }
 
 /// What becomes of an answer.
@@ -93,6 +95,7 @@ impl From<&target::Target> for Target {
                 max_redirects: http.max_redirects.into(),
                 output: http.output.into(),
                 signed: http.signing_secret.is_some(),
+                client_certificate: http.client_certificate.map(|name| name.expose().to_owned()),
             }),
             target::Target::Command(command) => Self::Command(CommandTarget {
                 program: command.program,

@@ -10,10 +10,8 @@ use super::{
     workflow::{Backoff, TaskCondition},
 };
 use crate::{
-    engine::{
-        Condition, Task,
-        commands::{BadInput, secrets::KEPT_REDIRECTS},
-    },
+    commands::{BadInput, secrets::KEPT_REDIRECTS},
+    model::{Condition, Task},
     target::{self, Secret},
 };
 
@@ -88,6 +86,10 @@ pub(crate) struct HttpTargetInput {
     output: HttpAnswer,
     /// On an update: absent keeps the one that is there, an empty text removes it.
     signing_secret: Option<String>,
+    /// The certificate to show to the receiver (mTLS), as `{{ secrets.name }}`: the secret holds the
+    /// certificate, its chain and its private key in PEM. On an update: absent keeps the one that is
+    /// there, an empty text removes it.
+    client_certificate: Option<String>,
 }
 
 /// A name and its value.
@@ -176,8 +178,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 /// Seconds as a form gives them. The limits of each field stand with the definition; here only
 /// what no duration of any field could be.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
-    const MOST: f64 = 30.0 * 86_400.0;
-    if !(0.0..=MOST).contains(&seconds) {
+    const MAX: f64 = 30.0 * 86_400.0;
+    if !(0.0..=MAX).contains(&seconds) {
         let help = "give seconds from 0 on, at most 30 days";
         return Err(BadInput::new(field, seconds, "is not such a duration", help));
     }
@@ -225,6 +227,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     }
     http.output = input.output.into();
     http.signing_secret = input.signing_secret.map(Secret::new);
+    http.client_certificate = input.client_certificate.map(Secret::new);
     Ok(http)
 }
 

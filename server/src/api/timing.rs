@@ -12,9 +12,9 @@ use super::{
     query::namespace_id,
     scalar::Instant,
 };
-use crate::engine::{
-    calendars,
-    commands::{self, BadInput, CommandError, Spec, UnsetSecret, suppression},
+use crate::{
+    commands::{BadInput, CommandError, UnsetSecret, schedules::suppression},
+    model::{Spec, calendars},
 };
 
 /// What it costs at the least to compile a timing that is not known yet, to judge it, and to count
@@ -32,7 +32,7 @@ pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -
 
 /// When a schedule is due.
 pub(crate) struct Timing {
-    spec: commands::Timing,
+    spec: crate::model::Timing,
     definition: timetable::Definition,
     calendars: Option<Keys>,
 }
@@ -363,7 +363,7 @@ pub(crate) struct TimingInput {
     pub(crate) jitter_seconds: i64,
 }
 
-impl From<TimingInput> for commands::Timing {
+impl From<TimingInput> for crate::model::Timing {
     fn from(input: TimingInput) -> Self {
         Self {
             expressions: input.expressions,
@@ -384,7 +384,7 @@ pub(crate) fn compile(
     input: TimingInput,
     like: Option<&schedule::Model>,
 ) -> std::result::Result<Timetable, BadInput> {
-    let timing = commands::Timing::from(input);
+    let timing = crate::model::Timing::from(input);
     timing.check()?;
     let (id, anchor) = match like {
         Some(row) => (row.id, row.anchor_at.utc()),

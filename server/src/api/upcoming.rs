@@ -22,7 +22,7 @@ use super::{
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{engine::commands::BadInput, search::List, store::reads::schedules};
+use crate::{commands::BadInput, search::List, store::reads::schedules};
 
 /// So many schedules are looked at, those that are due soonest.
 const SCHEDULES: u64 = 2_000;

@@ -18,7 +18,7 @@ use super::{
     error::refused_value,
     scalar::{Instant, Long},
 };
-use crate::engine::commands::BadInput;
+use crate::commands::BadInput;
 
 /// Refuses the first value of a document that its scalar cannot be made of.
 pub(super) fn check(

@@ -8,7 +8,6 @@ use super::{
     page::{bounded_by, cost_by},
     people::settings::{self, ViewerSettings},
 };
-use crate::engine::commands;
 
 /// Who is asking.
 #[derive(SimpleObject)]
@@ -60,7 +59,7 @@ impl NamespaceGrant {
 
 /// A person or a program.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "commands::ViewerKind")]
+#[graphql(remote = "crate::access::ViewerKind")]
 pub(crate) enum ViewerKind {
     /// Signed in with a session.
     User,
@@ -82,8 +81,8 @@ pub(crate) enum Role {
     Admin,
 }
 
-impl From<&commands::Viewer> for Viewer {
-    fn from(viewer: &commands::Viewer) -> Self {
+impl From<&crate::access::Viewer> for Viewer {
+    fn from(viewer: &crate::access::Viewer) -> Self {
         Self {
             id: viewer.id,
             name: viewer.name.clone(),

@@ -18,7 +18,7 @@ use super::{
     query::namespace_id,
     scalar::Instant,
 };
-use crate::{clock::Clock, engine::commands::BadInput, store::StoreError};
+use crate::{clock::Clock, commands::BadInput, store::StoreError};
 
 /// What can be followed of how it goes.
 #[derive(Default)]

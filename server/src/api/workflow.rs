@@ -11,10 +11,8 @@ use super::{
     target::Target,
 };
 use crate::{
-    engine::{
-        self, Definition,
-        commands::{CommandError, UnsetSecret, unset_secrets},
-    },
+    commands::{CommandError, UnsetSecret, unset_secrets},
+    model::Definition,
     store::workflows,
 };
 
@@ -179,7 +177,7 @@ pub(crate) struct Task {
 
 /// How the tasks that a task needs must have ended for it to start.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "engine::When")]
+#[graphql(remote = "crate::model::When")]
 pub(crate) enum TaskCondition {
     /// All of them have succeeded.
     Success,
@@ -210,8 +208,8 @@ pub(crate) enum Backoff {
     Exponential,
 }
 
-impl From<&engine::Task> for Task {
-    fn from(task: &engine::Task) -> Self {
+impl From<&crate::model::Task> for Task {
+    fn from(task: &crate::model::Task) -> Self {
         let retry = &task.retry;
         Self {
             name: task.name.clone(),

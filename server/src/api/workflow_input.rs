@@ -4,9 +4,9 @@ use async_graphql::{InputObject, MaybeUndefined};
 use uuid::Uuid;
 
 use super::task_input::{TaskInput, milliseconds};
-use crate::engine::{
-    Definition, Task,
+use crate::{
     commands::{BadInput, NewWorkflow, Revision},
+    model::{Definition, Task},
 };
 
 /// A workflow to be made.

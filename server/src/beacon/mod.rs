@@ -37,7 +37,7 @@ use crate::{clock::Clock, config::RedisUrl};
 /// At the start Redis may take so long to answer.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 /// Later it has less: the heartbeat, which then goes into the database, must not be late by it.
-const MOST_PATIENCE: Duration = Duration::from_secs(1);
+const MAX_PATIENCE: Duration = Duration::from_secs(1);
 /// A claim waits still less. It does not need its lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(250);
 
@@ -53,7 +53,7 @@ pub struct Patience {
 impl Patience {
     /// What fits into the expiry of heartbeats.
     pub fn within(expiry: Duration) -> Self {
-        Self { beat: (expiry / 6).min(MOST_PATIENCE), lock: LOCK_PATIENCE }
+        Self { beat: (expiry / 6).min(MAX_PATIENCE), lock: LOCK_PATIENCE }
     }
 }
 

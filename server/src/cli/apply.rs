@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, modules::ModuleFile, output, why::Why};
-use crate::engine::commands::modules::file::File;
+use crate::commands::modules::file::File;
 
 /// Deploy module files: what they declare is made, what they declared before and no longer do goes
 #[derive(Debug, Args)]

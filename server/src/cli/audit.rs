@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use uuid::Uuid;
 
-use super::{CliError, flags::Place, offline::Office, output};
+use super::{CliError, flags::Existing, offline::Office, output, when::past};
 use crate::{
-    engine::commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
+    commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
     store::{Window, audit},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     /// Only what concerns this namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
@@ -30,11 +30,11 @@ pub(super) struct Audit {
     /// Only what was done to what had this name then
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// At this instant or later, as 2026-03-29T01:00:00Z
-    #[arg(long, value_name = "INSTANT")]
+    /// At this instant or later, such as 2h, 'yesterday 02:00' or 2026-03-29T01:00:00Z
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     after: Option<DateTime<Utc>>,
     /// Earlier than this instant
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     before: Option<DateTime<Utc>>,
     /// The newest so many [default: 50 as a table, all otherwise]
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use tempfile::{NamedTempFile, PersistError};
 
-use super::{CliError, flags::Place, output};
+use super::{CliError, flags::Place, output, progress};
 use crate::{
     clock::Clock,
     store::backup::{self, BackupError, Progress},
@@ -43,7 +43,14 @@ impl Backup {
         // what the database holds.
         let temporary = temporary(&to, ".carillon-backup-")?;
         let quiet = self.json;
-        let told = |progress| if quiet { Ok(()) } else { tell(progress) };
+        let line = progress::Progress::begin("make the backup");
+        let told = |Progress { done, of }| {
+            if line.is_seen() {
+                line.tell(format_args!("{} of about {}", megabytes(done), megabytes(of)));
+                return Ok(());
+            }
+            if quiet { Ok(()) } else { tell(Progress { done, of }) }
+        };
         let copying = backup::copy(&from, temporary.path(), &clock, |progress| {
             // Whoever does not listen is not a reason to stop.
             let _ = told(progress);
@@ -57,6 +64,7 @@ impl Backup {
             if self.overwrite { temporary.persist(&to) } else { temporary.persist_noclobber(&to) };
         named.map_err(not_named(&to))?;
         backup::sync_folder(&to)?;
+        drop(line);
         let took = clock.instant().saturating_duration_since(began);
         let schema = sound.schema.applied.last().map(String::as_str).unwrap_or_default();
         if self.json {

@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, StatusCode, header::HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::{CliError, why::Why};
+use super::{CliError, profiles::Profiles, progress::Progress, why::Why};
 use crate::config::{Config, Sources};
 
 /// Why something is ordered.
@@ -27,8 +27,8 @@ pub(super) enum ClientError {
     },
     /// It does not know us.
     #[error(
-        "ask the server at {server}: {problem}; give --token or CARILLON_TOKEN with a token from \
-         'carillon token create'"
+        "ask the server at {server}: {problem}; sign in with 'carillon login', or give --token or \
+         CARILLON_TOKEN with a token from 'carillon token create'"
     )]
     Unauthenticated {
         /// As given.
@@ -57,41 +57,66 @@ pub(super) enum ClientError {
 /// A running server and the right to order something of it.
 #[derive(Debug, Args)]
 pub(super) struct Server {
-    /// Address of the server [default: http:// and the configured 'listen']
-    #[arg(long, value_name = "URL", env = "CARILLON_SERVER")]
+    /// Address of the server [default: that of the profile, or http:// and the configured 'listen']
+    #[arg(long, value_name = "URL", env = "CARILLON_SERVER", global = true)]
     server: Option<String>,
-    /// Token to sign in with
-    #[arg(long, value_name = "TOKEN", env = "CARILLON_TOKEN", hide_env_values = true)]
+    /// Token to sign in with [default: that of the profile]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "CARILLON_TOKEN",
+        hide_env_values = true,
+        global = true
+    )]
+    token: Option<SecretString>,
+    /// A server that 'carillon login' has signed in to [default: the current one]
+    #[arg(long, value_name = "NAME", env = "CARILLON_PROFILE", global = true)]
+    profile: Option<String>,
+}
+
+/// Where to ask, and as whom.
+pub(super) struct Connection {
+    /// Without a slash at the end.
+    pub(super) server: String,
     token: Option<SecretString>,
 }
 
-impl Server {
-    /// Its address, without a slash at the end.
-    pub(super) fn address(&self) -> Result<String, CliError> {
-        if let Some(server) = &self.server {
-            if !server.starts_with("http://") && !server.starts_with("https://") {
-                let text = format!("--server '{server}' must begin with http:// or https://");
-                return Err(CliError::Usage(text));
-            }
-            return Ok(server.trim_end_matches('/').to_owned());
-        }
-        let mut listen = Config::load(&Sources::default())?.listen;
-        // Who listens everywhere also listens here.
-        if listen.ip().is_unspecified() {
-            listen.set_ip(match listen.ip() {
-                IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-                IpAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        Ok(format!("http://{listen}"))
-    }
-
+impl Connection {
     /// The request with the token, if there is one.
     pub(super) fn signed(&self, request: RequestBuilder) -> RequestBuilder {
         match &self.token {
             Some(token) => request.bearer_auth(token.expose_secret()),
             None => request,
         }
+    }
+}
+
+impl Server {
+    /// One that is known.
+    pub(super) fn of(server: &str, token: &SecretString) -> Self {
+        Self { server: Some(server.to_owned()), token: Some(token.clone()), profile: None }
+    }
+
+    /// Where to ask: as the flags and variables say, as the profile says, or here.
+    pub(super) fn connection(&self) -> Result<Connection, CliError> {
+        if let (Some(server), Some(token), None) = (&self.server, &self.token, &self.profile) {
+            return Ok(Connection { server: address(server)?, token: Some(token.clone()) });
+        }
+        let profiles = Profiles::read()?;
+        // Without a name it is only asked where no server is given.
+        let profile = match &self.server {
+            Some(_) if self.profile.is_none() => None,
+            _ => profiles.chosen(self.profile.as_deref())?,
+        };
+        let server = match (&self.server, profile) {
+            (Some(server), _) => address(server)?,
+            (None, Some(profile)) => address(&profile.server)?,
+            (None, None) => configured()?,
+        };
+        // A token is shown to its own server alone.
+        let own = profile.filter(|profile| profile.server == server);
+        let own = own.map(|profile| profile.token.clone());
+        Ok(Connection { server, token: self.token.clone().or(own) })
     }
 
     /// Asks in GraphQL; gives the answer's data.
@@ -112,8 +137,10 @@ impl Server {
         variables: Value,
         why: &Why,
     ) -> Result<Value, CliError> {
-        let server = self.address()?;
-        let mut request = self.signed(http(&server)?.post(format!("{server}/graphql")));
+        let connection = self.connection()?;
+        let request = http(&connection.server)?.post(format!("{}/graphql", connection.server));
+        let mut request = connection.signed(request);
+        let server = connection.server;
         if let Some(reason) = &why.reason {
             // Of one line, as it was read: the bytes of UTF-8 are no stranger to the server.
             let reason = HeaderValue::from_bytes(reason.as_bytes());
@@ -151,6 +178,28 @@ impl Server {
     }
 }
 
+/// An address without a slash at the end.
+fn address(server: &str) -> Result<String, CliError> {
+    if !server.starts_with("http://") && !server.starts_with("https://") {
+        let text = format!("--server '{server}' must begin with http:// or https://");
+        return Err(CliError::Usage(text));
+    }
+    Ok(server.trim_end_matches('/').to_owned())
+}
+
+/// The server that would be started here.
+fn configured() -> Result<String, CliError> {
+    let mut listen = Config::load(&Sources::default())?.listen;
+    // Who listens everywhere also listens here.
+    if listen.ip().is_unspecified() {
+        listen.set_ip(match listen.ip() {
+            IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    Ok(format!("http://{listen}"))
+}
+
 /// The entries of one page of a list.
 const PAGE: usize = 200;
 
@@ -158,34 +207,75 @@ const PAGE: usize = 200;
 pub(super) const MAX_LISTED: u32 = 100_000;
 
 impl Server {
-    /// The first `limit` entries of a list, and whether there are more. The query takes `$first` and
-    /// `$after` beside the variables, and gives the list as `all`.
+    /// The first `limit` entries of a list, and what is left. The query takes `$first`, `$after` and
+    /// `$count` beside the variables, and gives the list as `all`.
     pub(super) async fn pages(
+        &self,
+        action: &'static str,
+        query: &str,
+        variables: Value,
+        limit: u32,
+    ) -> Result<(Vec<Value>, Left), CliError> {
+        self.pages_of(action, query, variables, limit, |_| true).await
+    }
+
+    /// The same of those entries that `is_meant` finds. The total is that of all.
+    pub(super) async fn pages_of(
         &self,
         action: &'static str,
         query: &str,
         mut variables: Value,
         limit: u32,
-    ) -> Result<(Vec<Value>, bool), CliError> {
+        is_meant: impl Fn(&Value) -> bool,
+    ) -> Result<(Vec<Value>, Left), CliError> {
         let (mut all, limit) = (Vec::new(), limit as usize);
+        let progress = Progress::begin(action);
         loop {
-            variables["first"] = json!(PAGE.min(limit - all.len()));
+            let first = PAGE.min(limit - all.len());
+            variables["first"] = json!(first);
+            // Counted once: with the page that may be the last to be shown.
+            variables["count"] = json!(first == limit - all.len());
             let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
             if let Value::Array(nodes) = page["nodes"].take() {
-                all.extend(nodes);
+                all.extend(nodes.into_iter().filter(&is_meant));
             }
-            let has_more = page["pageInfo"]["hasNextPage"] == true;
-            if !has_more || all.len() >= limit {
-                return Ok((all, has_more));
+            progress.tell(format_args!("{} read", all.len()));
+            if page["pageInfo"]["hasNextPage"] != true {
+                return Ok((all, Left::Nothing));
+            }
+            if all.len() >= limit {
+                return Ok((all, Left::Some { total: page["totalCount"].as_u64() }));
             }
             variables["after"] = page["pageInfo"]["endCursor"].take();
         }
     }
 }
 
-/// Says on standard error that a list was cut, with what a program reads left as it is.
-pub(super) fn tell_more(shown: usize) {
-    eprintln!("{shown} shown, and there are more: give --limit, up to {MAX_LISTED}");
+/// What a list has beyond what is shown of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Nothing,
+    /// More; all together so many, where that is known.
+    Some {
+        total: Option<u64>,
+    },
+}
+
+/// Up to here the server counts a list.
+const MOST_COUNTED: u64 = 10_000;
+
+impl Left {
+    /// Says on standard error that a list was cut, with what a program reads left as it is.
+    pub(super) fn tell(self, shown: usize) {
+        let Self::Some { total } = self else { return };
+        let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
+        let left = match (left, total) {
+            (Some(left), Some(MOST_COUNTED)) => format!("at least {left} are left"),
+            (Some(left), _) => format!("{left} are left"),
+            (None, _) => "there are more".to_owned(),
+        };
+        eprintln!("{shown} shown, {left}: give --limit, up to {MAX_LISTED}");
+    }
 }
 
 /// What an answer says went wrong: GraphQL's in `errors`, others in `error`.

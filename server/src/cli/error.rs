@@ -2,9 +2,10 @@ use std::{io, path::Path, process::ExitCode};
 
 use super::client::ClientError;
 use crate::{
+    access::{PeopleError, Refused},
     app::AppError,
+    commands::CommandError,
     config::ConfigError,
-    engine::{commands::CommandError, people::PeopleError},
     store::{StoreError, backup::BackupError},
     telemetry::TelemetryError,
 };
@@ -68,6 +69,30 @@ pub(super) enum CliError {
     /// A command was refused, or could not be carried out.
     #[error("{}", command(.0))]
     Command(#[from] CommandError),
+    /// The file of the servers that somebody is signed in to.
+    #[error("failed to {what} the profiles in '{file}': {problem}")]
+    Profiles {
+        /// Read or write.
+        what: &'static str,
+        /// Where they are.
+        file: String,
+        /// What is wrong, without what is in the file.
+        problem: String,
+    },
+    /// There is no database yet, and nobody asked for one.
+    #[error(
+        "there is no database at {place} ({named}): give --config or --database-url with the one \
+         that is meant, or --init to make it"
+    )]
+    NoDatabase {
+        /// The file, or the address without its password.
+        place: String,
+        /// Who says so.
+        named: &'static str,
+    },
+    /// A run that was waited for did not succeed.
+    #[error("{0}")]
+    RunFailed(String),
     /// Standard input or output broke off.
     #[error("failed to {what}: {source}")]
     Io {
@@ -76,6 +101,12 @@ pub(super) enum CliError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl From<Refused> for CliError {
+    fn from(refused: Refused) -> Self {
+        Self::Command(refused.into())
+    }
 }
 
 /// A refusal says itself what is in the way; what went wrong reads after "failed to".
@@ -91,6 +122,15 @@ impl CliError {
     /// Names what failed about input or output.
     pub(super) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
+    }
+
+    /// Names what failed about the profiles.
+    pub(super) fn profiles(
+        what: &'static str,
+        file: &Path,
+        problem: &dyn std::fmt::Display,
+    ) -> Self {
+        Self::Profiles { what, file: file.display().to_string(), problem: problem.to_string() }
     }
 
     /// The same, said about a file.
@@ -122,6 +162,9 @@ impl CliError {
     fn code(&self) -> u8 {
         if let Self::Stopped { error, .. } = self {
             return error.code();
+        }
+        if matches!(self, Self::RunFailed(_)) {
+            return 4;
         }
         if matches!(self, Self::Usage(_) | Self::Timing(_) | Self::Search(_)) { 2 } else { 1 }
     }

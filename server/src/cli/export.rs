@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, modules, output};
-use crate::engine::commands::Format;
+use crate::commands::Format;
 
 /// Write module files of what is there
 #[derive(Debug, Args)]

@@ -1,20 +1,31 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::CliError;
-use crate::config::{Config, LogFormat, Sources};
+use crate::config::{Config, LogFormat, Sources, variable};
 
 /// Where the settings and the state are.
 #[derive(Debug, Args)]
 pub(super) struct Place {
     /// Configuration file; carillon.toml is read if it exists
-    #[arg(long, value_name = "PATH", env = "CARILLON_CONFIG")]
+    #[arg(long, value_name = "PATH", env = "CARILLON_CONFIG", global = true)]
     config: Option<PathBuf>,
     /// sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME [default: sqlite:data/carillon.db]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     database_url: Option<String>,
+}
+
+/// The same for what works on a database that is there.
+#[derive(Debug, Args)]
+pub(super) struct Existing {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Make the database if it is not there yet
+    #[arg(long, global = true)]
+    pub(super) init: bool,
 }
 
 /// Settings of a server; those that are not given come from the environment and the file.
@@ -69,6 +80,21 @@ impl Place {
     /// The file that is read.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.sources().file()
+    }
+
+    /// Who says where the database is.
+    pub(super) fn names_database(&self, config: &Config) -> &'static str {
+        if self.database_url.is_some() {
+            return "--database-url";
+        }
+        if variable("CARILLON_DATABASE__URL").is_some() {
+            return "CARILLON_DATABASE__URL";
+        }
+        let usual = Config::default().database.url;
+        if config.database.url.expose_secret() == usual.expose_secret() {
+            return "the default: nothing names another";
+        }
+        "the configuration file"
     }
 
     fn sources(&self) -> Sources {

@@ -27,13 +27,14 @@ pub(super) struct Healthcheck {
 
 impl Healthcheck {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let server = self.server.address()?;
+        let connection = self.server.connection()?;
+        let server = &connection.server;
         let narrow = [("namespace", &self.namespace), ("tag", &self.tag)];
         let narrow: Vec<_> = narrow.iter().filter_map(|(k, v)| Some((k, v.as_ref()?))).collect();
-        let request = http(&server)?.get(format!("{server}/healthz")).query(&narrow);
-        let answer = self.server.signed(request).send().await.map_err(unreachable(&server))?;
+        let request = http(server)?.get(format!("{server}/healthz")).query(&narrow);
+        let answer = connection.signed(request).send().await.map_err(unreachable(server))?;
         let healthy = answer.status().is_success();
-        let answer: Value = answer.json().await.map_err(unreachable(&server))?;
+        let answer: Value = answer.json().await.map_err(unreachable(server))?;
         if self.json {
             output::json(&answer)?;
         } else if healthy {
@@ -44,6 +45,6 @@ impl Healthcheck {
         }
         let issues = answer["issues"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let issues: Vec<&str> = issues.chain(answer["error"].as_str()).collect();
-        Err(CliError::Unhealthy(server, issues.join("; ")))
+        Err(CliError::Unhealthy(server.clone(), issues.join("; ")))
     }
 }

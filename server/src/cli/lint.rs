@@ -1,14 +1,19 @@
+use std::path::PathBuf;
+
 use clap::Args;
 use serde::Serialize;
 use timetable::Warning;
 
-use super::{CliError, output, preview::warn, timing::Timing};
+use super::{CliError, lint_files, output, preview::warn, timing::Timing};
 
-/// Say what a timing means, and what about it is likely not meant
+/// Say what a timing (or a module file's) means, and what about it is likely not meant
 #[derive(Debug, Args)]
 pub(super) struct Lint {
     #[command(flatten)]
     timing: Timing,
+    /// Module files, to be judged without a server: what cannot be read or accepted is refused
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["expression", "dialect"])]
+    files: Vec<PathBuf>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -25,6 +30,10 @@ struct Linted {
 
 impl Lint {
     pub(super) fn run(self) -> Result<(), CliError> {
+        if !self.files.is_empty() {
+            let warnings = lint_files::judge(&self.files, self.json)?;
+            return self.end(warnings);
+        }
         let (timetable, from) = self.timing.compile()?;
         let linted = Linted { description: timetable.describe(), warnings: timetable.lint(from) };
         if self.json {
@@ -33,8 +42,12 @@ impl Lint {
             output::line(&linted.description)?;
             linted.warnings.iter().try_for_each(warn)?;
         }
-        match linted.warnings.len() {
-            warnings @ 1.. if self.strict => Err(CliError::Warnings(warnings)),
+        self.end(linted.warnings.len())
+    }
+
+    fn end(&self, warnings: usize) -> Result<(), CliError> {
+        match warnings {
+            1.. if self.strict => Err(CliError::Warnings(warnings)),
             _ => Ok(()),
         }
     }

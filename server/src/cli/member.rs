@@ -5,9 +5,9 @@ use entity::user::Role;
 use sea_orm::ActiveEnum;
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output, user::role, why::Why};
+use super::{CliError, flags::Existing, offline::Office, output, user::role, why::Why};
 use crate::{
-    engine::commands::{Call, CommandError, NewMembership},
+    commands::{Call, CommandError, NewMembership},
     store::{memberships, namespaces, users},
 };
 
@@ -18,7 +18,7 @@ const BATCH: u64 = 500;
 #[derive(Debug, Args)]
 pub(super) struct Member {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }

@@ -3,31 +3,34 @@
 //! Promises: answers go to standard output, everything else to standard error; what another tool
 //! may read is there as JSON by `--json`; an error is one line that says what failed and what to
 //! do, and the exit code tells: 0 done, 1 failed, 2 the command line or an expression is wrong, 3
-//! something differs (where that was asked for).
+//! something differs (where that was asked for), 4 a run that was waited for did not succeed.
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
 //! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
-//! `restore`, `retention` by itself, `user`, `member`, `namespace`, `token`, `secret`, `audit`), and those that talk
-//! to a running server over GraphQL (`apply`, `export`, `create`, `change`, `delete`, `deleted`, `undelete`, `note`,
-//! `trigger`, `pause`, `resume`, `skip-next`, `versions`, `rollback`, `buffer`, `bulk`, `list`, `schedules`,
-//! `runs`, `run`, `backfill`, `nodes`, `alerts`, `retention show`, `set` and `preview`) or ask how it
-//! is (`healthcheck`).
+//! `restore`, `retention` by itself, `user`, `member`, `namespace`, `token`, `secret`, `audit`), and
+//! those that talk to a running server over GraphQL (all others) or ask how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
-//! - `output`: writing to a pipe that may close
+//! - `guide`: the groups of the help, with an example for each subcommand
+//! - `definition`: the whole command, as help, completions, man pages and the reference read it
+//! - `output`, `table`, `progress`: what is printed, in tables that fit, and what is said meanwhile
+//! - `when`: instants and durations on the command line
 //! - `flags`: settings as flags
 //! - `offline`: the database without a server
-//! - `client`: a server over GraphQL; `named`: one of its schedules; `revised`: what is told of its
-//!   change
+//! - `client`: a server over GraphQL; `session`: the same as a browser asks it; `profiles`: those that somebody is signed in to; `named`: one
+//!   of its schedules; `await_run`: one of its runs, until it has settled; `revised`: what is told
+//!   of its change
 //! - `why`: the reason of an order, for the audit log; `json`: an object on the command line
 //! - `modules`: files around modules
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
 //!   is
+//! - `lint_files`: module files judged without a server
 //! - one file a subcommand
 
 mod alerts;
 mod apply;
 mod audit;
+mod await_run;
 mod backfill;
 mod backup;
 mod buffer;
@@ -35,17 +38,26 @@ mod bulk;
 mod caret;
 mod change;
 mod client;
+mod completions;
 mod create;
+mod definition;
 mod delete;
 mod deleted;
 mod doctor;
 mod error;
+mod explain;
 mod export;
+mod feeds;
+mod fires;
 mod flags;
+mod guide;
 mod healthcheck;
 mod import;
 mod json;
 mod lint;
+mod lint_files;
+mod login;
+mod man;
 mod member;
 mod migrate;
 mod modules;
@@ -57,6 +69,8 @@ mod offline;
 mod output;
 mod pause;
 mod preview;
+mod profiles;
+mod progress;
 mod restore;
 mod resume;
 mod retention;
@@ -69,27 +83,43 @@ mod schema;
 mod search;
 mod secret;
 mod serve;
+mod session;
 mod shared;
+mod show;
 mod skip_next;
+mod table;
 mod timing;
 mod token;
 mod trigger;
 mod undelete;
+mod upcoming;
 mod user;
 mod versions;
+mod when;
 mod why;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use error::CliError;
 
 /// A distributed cron with guaranteed execution, a GraphQL control plane and a monitoring console.
 #[derive(Debug, Parser)]
 #[command(name = "carillon", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
+    #[command(flatten)]
+    everywhere: Everywhere,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Flags that may stand before the subcommand as well as behind it, where that one has them.
+#[derive(Debug, Args)]
+struct Everywhere {
+    #[command(flatten)]
+    server: client::Server,
+    #[command(flatten)]
+    place: flags::Place,
 }
 
 #[derive(Debug, Subcommand)]
@@ -135,6 +165,18 @@ enum Command {
     Secret(secret::Secret),
     Audit(audit::Audit),
     Healthcheck(healthcheck::Healthcheck),
+    Fires(fires::Fires),
+    Explain(explain::Explain),
+    Show(show::Show),
+    Upcoming(upcoming::Upcoming),
+    Logs(run::Logs),
+    Feeds(feeds::Feeds),
+    Login(login::Login),
+    Logout(login::Logout),
+    #[command(name = "profiles")]
+    ListProfiles(profiles::ListProfiles),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Parses the command line and does what it says.
@@ -145,7 +187,15 @@ pub fn main() -> ExitCode {
 /// Does what `arguments` say, of which the first is the program's name: for a program that has
 /// this one inside.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let done = match Cli::parse_from(arguments).command {
+    let mut definition = definition::command();
+    let matches =
+        definition.try_get_matches_from_mut(arguments).unwrap_or_else(|error| error.exit());
+    if let Some(error) = definition::misplaced(&matches) {
+        error.exit();
+    }
+    let Cli { command, everywhere: _ } = Cli::from_arg_matches(&matches)
+        .unwrap_or_else(|error| error.format(&mut definition).exit());
+    let done = match command {
         Command::Serve(serve) => offline::on_a_runtime(serve.run()),
         Command::Preview(preview) => preview.run(),
         Command::Lint(lint) => lint.run(),
@@ -186,6 +236,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Token(token) => offline::on_a_runtime(token.run()),
         Command::Secret(secret) => offline::on_a_runtime(secret.run()),
         Command::Audit(audit) => offline::on_a_runtime(audit.run()),
+        Command::Fires(fires) => offline::on_a_runtime(fires.run()),
+        Command::Explain(explain) => offline::on_a_runtime(explain.run()),
+        Command::Show(show) => offline::on_a_runtime(show.run()),
+        Command::Upcoming(upcoming) => offline::on_a_runtime(upcoming.run()),
+        Command::Logs(logs) => offline::on_a_runtime(logs.run()),
+        Command::Feeds(feeds) => offline::on_a_runtime(feeds.run()),
+        Command::Login(login) => offline::on_a_runtime(login.run()),
+        Command::Logout(logout) => offline::on_a_runtime(logout.run()),
+        Command::ListProfiles(profiles) => profiles.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::CliError;
-use crate::engine::commands::{Format, modules::file::MOST_BYTES};
+use crate::commands::{Format, modules::file::MAX_BYTES};
 
 /// A module's file as it was read.
 pub(super) struct ModuleFile {
@@ -46,7 +46,7 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
         |problem: String| CliError::Usage(format!("the {what} '{}' {problem}", file.display()));
     let unreadable = |error: std::io::Error| refused(format!("cannot be read: {error}"));
     let mut bytes = Vec::new();
-    let most = MOST_BYTES as u64 + 1;
+    let most = MAX_BYTES as u64 + 1;
     if file.as_os_str() == "-" {
         std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
@@ -56,8 +56,8 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
         }
         opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     }
-    if bytes.len() > MOST_BYTES {
-        return Err(refused(format!("is larger than {MOST_BYTES} bytes; divide it into several")));
+    if bytes.len() > MAX_BYTES {
+        return Err(refused(format!("is larger than {MAX_BYTES} bytes; divide it into several")));
     }
     String::from_utf8(bytes).map_err(|error| {
         let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];

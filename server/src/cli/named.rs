@@ -26,10 +26,7 @@ const FIND: &str = "query ($namespace: String!, $name: String!) {
 impl Named {
     /// Its id. One that is given is taken as it is: whoever is asked about it says if there is none.
     pub(super) async fn id(&self, action: &'static str) -> Result<Value, CliError> {
-        match Uuid::try_parse(&self.schedule) {
-            Ok(id) => Ok(json!(id)),
-            Err(_) => find(&self.server, action, &self.namespace, &self.schedule).await,
-        }
+        id(&self.server, action, &self.namespace, &self.schedule).await
     }
 
     /// What a query by `$id` says of it in its field `schedule`.
@@ -57,6 +54,19 @@ impl Named {
     ) -> Result<Value, CliError> {
         variables["id"] = self.id(action).await?;
         Ok(self.server.ask(action, query, variables).await?["done"].take())
+    }
+}
+
+/// The id of the schedule of that name, or that id as it is given.
+pub(super) async fn id(
+    server: &Server,
+    action: &'static str,
+    namespace: &str,
+    schedule: &str,
+) -> Result<Value, CliError> {
+    match Uuid::try_parse(schedule) {
+        Ok(id) => Ok(json!(id)),
+        Err(_) => find(server, action, namespace, schedule).await,
     }
 }
 

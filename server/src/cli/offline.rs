@@ -1,18 +1,21 @@
 use std::sync::Arc;
 
 use entity::user::Role;
+use secrecy::ExposeSecret;
 use uuid::Uuid;
 
-use super::{CliError, flags::Place};
+use super::{CliError, flags::Existing};
 use crate::{
+    access::{Grants, Owner, Viewer, ViewerKind},
     app::{self, AppError},
     clock::Clock,
+    commands::Commands,
     config::Config,
-    engine::{
-        Signals,
-        commands::{Commands, Grants, Owner, Viewer, ViewerKind},
+    engine::Signals,
+    store::{
+        Options, Store,
+        backup::{self, BackupError},
     },
-    store::Store,
     target::{Executor, Policy},
 };
 
@@ -25,10 +28,16 @@ pub(super) struct Office {
 }
 
 impl Office {
-    /// Opens it; a server may be running on it.
-    pub(super) async fn open(place: &Place) -> Result<Self, CliError> {
+    /// Opens it; a server may be running on it. One that is not there is made only if that was asked
+    /// for: a folder too far up is no reason for another database.
+    pub(super) async fn open(Existing { place, init }: &Existing) -> Result<Self, CliError> {
         let config = place.config()?;
-        let store = Store::open(&app::database(&config)).await?;
+        let options = app::database(&config);
+        if !init && let Some(there) = missing(&config, &options).await? {
+            let named = place.names_database(&config);
+            return Err(CliError::NoDatabase { place: there, named });
+        }
+        let store = Store::open(&options).await?;
         Ok(Self { store, clock: Clock::system(), owner: somebody_here().owner()?, config })
     }
 
@@ -45,6 +54,19 @@ impl Office {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let commands = Commands::new(store, clock, cache, executor, Signals::default());
         Ok(commands.with_quotas(app::quotas(&self.config)))
+    }
+}
+
+/// Where a database should be, if there is none: no file, or none of our tables on the server.
+async fn missing(config: &Config, options: &Options) -> Result<Option<String>, CliError> {
+    match backup::file_of(config.database.url.expose_secret()) {
+        Ok(file) => Ok((!file.exists()).then(|| format!("'{}'", file.display()))),
+        Err(BackupError::NotAFile { url }) => {
+            let is_empty = Store::schema(options).await?.applied.is_empty();
+            Ok(is_empty.then(|| format!("'{url}'")))
+        }
+        // What opens it says what is wrong.
+        Err(_) => Ok(None),
     }
 }
 

@@ -3,7 +3,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::CliError;
+use super::{
+    CliError,
+    table::{Looks, render},
+};
 
 /// Writes a line to standard output; a closed pipe is an error that [`CliError::report`] forgives.
 pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
@@ -37,15 +40,10 @@ pub(super) fn table<const N: usize>(
     headings: [&str; N],
     rows: &[[String; N]],
 ) -> Result<(), CliError> {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([headings[column].len()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let headings = headings.map(str::to_owned);
-    for row in [&headings].into_iter().chain(rows) {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    Ok(())
+    text(&render(headings, rows, Looks::here()))
+}
+
+/// A state of an answer, in its colour.
+pub(super) fn state(value: &Value) -> String {
+    Looks::here().word(&cell(value).to_lowercase())
 }

@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, named::Named, output, timing::instant};
+use super::{CliError, named::Named, output, when::future};
 
 /// Stop a schedule from firing; its runs in flight go on
 #[derive(Debug, Args)]
@@ -13,7 +13,7 @@ pub(super) struct Pause {
     #[arg(long)]
     reason: String,
     /// When it resumes by itself [default: when somebody resumes it]
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
     /// Answer as JSON
     #[arg(long)]

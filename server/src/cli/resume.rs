@@ -7,7 +7,7 @@ use super::{
     named::{Named, next},
     output,
 };
-use crate::engine::commands::MOST_FORESEEN;
+use crate::commands::MAX_FORESEEN;
 
 /// Let a paused schedule fire again
 #[derive(Debug, Args)]
@@ -120,7 +120,7 @@ impl Resume {
 
 /// Of so many rows so many are told one by one.
 fn shown(rows: u64) -> usize {
-    usize::try_from(rows).unwrap_or(usize::MAX).min(MOST_FORESEEN)
+    usize::try_from(rows).unwrap_or(usize::MAX).min(MAX_FORESEEN)
 }
 
 fn print(preview: &Value) -> Result<(), CliError> {

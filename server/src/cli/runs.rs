@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{MAX_LISTED, Server, tell_more},
+    client::{MAX_LISTED, Server},
     named, output, search,
 };
 use crate::search::List;
@@ -66,13 +66,13 @@ impl State {
 }
 
 const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: String,
-    $first: Int, $after: String) {
+    $first: Int, $after: String, $count: Boolean! = false) {
     all: runs(namespace: $namespace, filter: $filter, search: $search, first: $first, after: $after) {
         nodes {
             id state trigger scheduledAt startedAt finishedAt durationMs latenessMs attempt
             maxAttempts error schedule { name }
         }
-        pageInfo { hasNextPage endCursor }
+        pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
     }
 }";
 
@@ -96,11 +96,9 @@ impl Runs {
             "filter": filter,
             "search": self.search,
         });
-        let (runs, has_more) = self.server.pages(ACTION, RUNS, variables, self.limit).await?;
+        let (runs, left) = self.server.pages(ACTION, RUNS, variables, self.limit).await?;
         if self.json { output::json(&runs) } else { print(&runs) }?;
-        if has_more {
-            tell_more(runs.len());
-        }
+        left.tell(runs.len());
         Ok(())
     }
 }

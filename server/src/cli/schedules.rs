@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{MAX_LISTED, Server, tell_more},
+    client::{MAX_LISTED, Server},
     output, search,
 };
 use crate::search::List;
@@ -28,13 +28,13 @@ pub(super) struct Schedules {
 }
 
 const SCHEDULES: &str =
-    "query ($namespace: String!, $search: String, $first: Int, $after: String) {
+    "query ($namespace: String!, $search: String, $first: Int, $after: String, $count: Boolean! = false) {
     all: schedules(namespace: $namespace, search: $search, first: $first, after: $after) {
         nodes {
             id name note tags state timing { expressions zone } workflow { name }
             nextFireAt lastFireAt lastRun { id state }
         }
-        pageInfo { hasNextPage endCursor }
+        pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
     }
 }";
 
@@ -47,11 +47,9 @@ impl Schedules {
         });
         let limit = self.limit.unwrap_or(MAX_LISTED);
         let pages = self.server.pages("list the schedules", SCHEDULES, variables, limit);
-        let (schedules, has_more) = pages.await?;
+        let (schedules, left) = pages.await?;
         if self.json { output::json(&schedules) } else { print(&schedules) }?;
-        if has_more {
-            tell_more(schedules.len());
-        }
+        left.tell(schedules.len());
         Ok(())
     }
 }

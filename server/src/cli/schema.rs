@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::{CliError, output};
-use crate::{api, engine::commands::module_schema};
+use crate::{api, commands::module_schema};
 
 /// Print the GraphQL schema, or the JSON schema of module files
 #[derive(Debug, Args)]

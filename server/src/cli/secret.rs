@@ -10,24 +10,22 @@ use uuid::Uuid;
 
 use super::{
     CliError,
-    flags::Place,
+    flags::Existing,
     offline::{Office, somebody_here},
     output,
     why::Why,
 };
 use crate::{
-    engine::{
-        commands::{Call, CommandError, NewSecret, Rotated},
-        vault::Key,
-    },
+    commands::{Call, CommandError, NewSecret, Rotated},
     store::{namespaces, secrets},
+    vault::Key,
 };
 
 /// Manage the values that tasks use and nobody can read
 #[derive(Debug, Args)]
 pub(super) struct Secret {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }

@@ -10,12 +10,10 @@ use super::{
     output,
 };
 use crate::{
+    access::{NewUser, add_user, random_password},
     app::App,
     clock::Clock,
-    engine::{
-        commands::{Call, CommandError, Source},
-        people::{NewUser, add_user, random_password},
-    },
+    commands::{Call, CommandError, Source},
     store::users,
     telemetry::Telemetry,
 };
@@ -62,6 +60,11 @@ impl Serve {
     ) -> Result<(), CliError> {
         if self.init_admin {
             init_admin(app, clock).await?;
+        } else if users::is_empty(app.store().read()).await? {
+            output::line(
+                "There is no user yet: add the first with 'carillon user add NAME --role admin' on \
+                 the same configuration, or start with --init-admin",
+            )?;
         }
         for (file, source) in sources {
             deploy(app, &source).await.map_err(|error| {

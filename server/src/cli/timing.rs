@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use timetable::{Definition, Dialect, DstPolicy, Gap, Overlap, Timetable, TimingError};
 
-use super::{CliError, caret};
+use super::{CliError, caret, when::future};
 use crate::clock::Clock;
 
 /// A timing on the command line.
@@ -18,8 +18,8 @@ pub(super) struct Timing {
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
-    /// Look from this instant on, itself excluded; @every counts from it [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    /// Look from this instant on, itself excluded, in this machine's zone where it has no offset; @every counts from it [default: now]
+    #[arg(long, value_name = "WHEN", value_parser = future)]
     from: Option<DateTime<Utc>>,
     /// A fixed time that the clock skips fires right after the gap, or not at all
     #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
@@ -161,7 +161,7 @@ pub(super) fn definition(
     }
 }
 
-/// An instant on the command line or in a batch.
+/// An instant in a batch.
 pub(super) fn instant(text: &str) -> Result<DateTime<Utc>, String> {
     DateTime::parse_from_rfc3339(text).map(|at| at.to_utc()).map_err(|error| {
         format!("{error}; give an instant with its offset, such as 2026-03-29T00:00:00Z")

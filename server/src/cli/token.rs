@@ -5,10 +5,12 @@ use sea_orm::ActiveEnum;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output, user::role, why::Why};
+use super::{
+    CliError, flags::Existing, offline::Office, output, user::role, when::duration, why::Why,
+};
 use crate::{
+    access::{NewToken, create_token, revoke_token},
     config::Span,
-    engine::people::{NewToken, create_token, revoke_token},
     store::{tokens, users},
 };
 
@@ -16,7 +18,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Token {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }
@@ -31,7 +33,7 @@ enum Action {
         #[arg(long, value_parser = role)]
         role: Role,
         /// How long it is valid, such as 90d; for ever if absent
-        #[arg(long, value_name = "DURATION")]
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires_in: Option<Span>,
         #[command(flatten)]
         why: Why,
@@ -94,7 +96,8 @@ impl Token {
     }
 }
 
-fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliError> {
+/// When a token is void that is valid for so long from `now` on.
+pub(super) fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliError> {
     let delta = TimeDelta::from_std(span.0).ok().filter(|delta| *delta > TimeDelta::zero());
     let limit = TimeDelta::days(36_500);
     delta.filter(|delta| *delta <= limit).map(|delta| now + delta).ok_or_else(|| {

@@ -2,7 +2,13 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, named::Named, output, timing::instant};
+use super::{
+    CliError, await_run,
+    named::Named,
+    output,
+    when::{duration, past},
+};
+use crate::config::Span;
 
 /// Run a schedule's workflow now
 #[derive(Debug, Args)]
@@ -13,11 +19,17 @@ pub(super) struct Trigger {
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
     /// Run as if it were due at this instant
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     as_of: Option<DateTime<Utc>>,
     /// Why, for the audit log
     #[arg(long)]
     reason: Option<String>,
+    /// Wait until the run has settled; exit with 0 if it succeeded and 4 if not
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait at the most; the run goes on
+    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = duration)]
+    timeout: Option<Span>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -35,10 +47,23 @@ impl Trigger {
             json!({ "context": self.context, "asOf": self.as_of, "reason": self.reason });
         let done = self.named.order("trigger the schedule", TRIGGER, variables).await?;
         let run = &done["run"];
-        if self.json {
-            return output::json(run);
+        if !self.json {
+            output::line(format!("run {}", run["id"].as_str().unwrap_or_default()))?;
+        } else if !self.wait {
+            output::json(run)?;
         }
-        output::line(format!("run {}", run["id"].as_str().unwrap_or_default()))
+        if !self.wait {
+            return Ok(());
+        }
+        let run = await_run::settled(&self.named.server, &run["id"], self.timeout).await?;
+        if self.json {
+            output::json(&run)?;
+        } else {
+            let took = run["durationMs"].as_i64();
+            let took = took.map(|ms| format!(" after {ms} ms")).unwrap_or_default();
+            output::line(format!("{}{took}", output::state(&run["state"])))?;
+        }
+        await_run::succeeded(&run)
     }
 }
 

@@ -5,13 +5,14 @@ use entity::user::Role;
 use sea_orm::ActiveEnum;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+use uuid::Uuid;
 
-use super::{CliError, flags::Place, offline::Office, output, why::Why};
+use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
-    engine::{
-        commands::Tokens,
-        people::{Access, NewUser, add_user, random_password, set_access, set_password},
+    access::{
+        Access, NewUser, PeopleError, Tokens, add_user, random_password, set_access, set_password,
     },
+    commands::Call,
     store::users,
 };
 
@@ -19,7 +20,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct User {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }
@@ -69,6 +70,26 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
+    /// Change what a user may do everywhere
+    Role {
+        /// Whose
+        name: String,
+        /// viewer, operator, editor, admin, or none: only what memberships give
+        #[arg(value_parser = role_or_none)]
+        role: RoleOrNone,
+        /// Let the user see contexts, outputs and logs; editors and administrators do in any case
+        #[arg(long)]
+        sees_payloads: bool,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Remove a user with their memberships, sessions and tokens; what they did stays in the audit log
+    Delete {
+        /// Whom
+        name: String,
+        #[command(flatten)]
+        why: Why,
+    },
     /// Give the right to sign in back
     Enable {
         /// Whom
@@ -76,6 +97,27 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
+}
+
+/// What a user may do everywhere, if anything.
+#[derive(Clone, Copy, Debug)]
+struct RoleOrNone(Option<Role>);
+
+fn role_or_none(text: &str) -> Result<RoleOrNone, String> {
+    if text == "none" {
+        return Ok(RoleOrNone(None));
+    }
+    let role = role(text).map_err(|_| "choose viewer, operator, editor, admin or none".to_owned());
+    Ok(RoleOrNone(Some(role?)))
+}
+
+impl Office {
+    /// The id of the user of that name.
+    async fn user(&self, name: &str) -> Result<Uuid, CliError> {
+        let user = users::by_name(self.store.read(), name).await?;
+        let missing = || PeopleError::NotFound { what: "user", name: name.to_owned() };
+        Ok(user.ok_or_else(missing)?.id)
+    }
 }
 
 /// Where a password comes from: a prompt, unless one of these says otherwise.
@@ -91,14 +133,15 @@ struct Password {
 
 impl User {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let Office { store, clock, .. } = Office::open(&self.place).await?;
+        let office = Office::open(&self.place).await?;
+        let Office { store, clock, .. } = &office;
         match self.action {
             Action::Add { name, role, sees_payloads, password, why } => {
                 let owner = why.somebody_here().owner()?;
                 let (password, random) = password.read()?;
                 let user =
                     NewUser { name: name.clone(), password: password.clone(), role, sees_payloads };
-                add_user(&owner, &store, &clock, user).await?;
+                add_user(&owner, store, clock, user).await?;
                 output::line(format!("added the {} '{name}'", role.to_value()))?;
                 show(random, &password)
             }
@@ -107,7 +150,7 @@ impl User {
                 let (password, random) = password.read()?;
                 let tokens = if revoke_tokens { Tokens::Revoked } else { Tokens::Kept };
                 let new = password.clone();
-                let left = set_password(&owner, &store, &clock, &name, new, tokens).await?;
+                let left = set_password(&owner, store, clock, &name, new, tokens).await?;
                 output::line(format!("changed the password of '{name}'"))?;
                 match left {
                     0 => {}
@@ -121,13 +164,28 @@ impl User {
             Action::Disable { name, force, why } => {
                 let owner = why.somebody_here().owner()?;
                 let access = if force { Access::TakenByForce } else { Access::Taken };
-                set_access(&owner, &store, &clock, &name, access).await?;
+                set_access(&owner, store, clock, &name, access).await?;
                 output::line(format!("'{name}' can no longer sign in"))
             }
             Action::Enable { name, why } => {
                 let owner = why.somebody_here().owner()?;
-                set_access(&owner, &store, &clock, &name, Access::Given).await?;
+                set_access(&owner, store, clock, &name, Access::Given).await?;
                 output::line(format!("'{name}' can sign in again"))
+            }
+            Action::Role { name, role: RoleOrNone(role), sees_payloads, why } => {
+                let owner = why.somebody_here().owner()?;
+                let id = office.user(&name).await?;
+                let sees = sees_payloads || role >= Some(Role::Editor);
+                let call = Call::once();
+                office.commands()?.set_user_role(&owner, id, (role, sees), None, &call).await?;
+                let word = role.map_or("none".to_owned(), |role| role.to_value());
+                output::line(format!("the role of '{name}' is {word} now"))
+            }
+            Action::Delete { name, why } => {
+                let owner = why.somebody_here().owner()?;
+                let id = office.user(&name).await?;
+                office.commands()?.delete_user(&owner, id, None, &Call::once()).await?;
+                output::line(format!("deleted '{name}'"))
             }
             Action::List { json } => list(&users::list(store.read()).await?, json),
         }

@@ -1,10 +1,10 @@
 use clap::Args;
 
 use super::offline::somebody_here;
-use crate::engine::commands::Viewer;
+use crate::access::Viewer;
 
 /// The audit log keeps no longer one.
-const MOST: usize = 500;
+const MAX: usize = 500;
 
 /// Why somebody orders what they order.
 #[derive(Debug, Args)]
@@ -28,8 +28,8 @@ fn reason(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("say why, or leave it out".to_owned());
     }
-    if length > MOST {
-        return Err(format!("it has {length} characters; the limit is {MOST}"));
+    if length > MAX {
+        return Err(format!("it has {length} characters; the limit is {MAX}"));
     }
     if text.chars().any(char::is_control) {
         return Err("it has a line end or another control character; write one line".to_owned());

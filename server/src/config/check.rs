@@ -3,7 +3,7 @@ use std::{fmt, time::Duration};
 use secrecy::ExposeSecret;
 use url::{Host, Url};
 
-use super::{Backend, Config, MOST_TAGS, Role, Span, Tags};
+use super::{Backend, Config, MAX_TAGS, Role, Span, Tags};
 
 /// A setting that cannot be: which, what it is, what the limit is and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ impl BadSetting {
 }
 
 /// So many schedules may have series of their own.
-const MOST_SERIES: usize = 100;
+const MAX_SERIES: usize = 100;
 
 impl Config {
     /// The first setting that cannot be.
@@ -52,8 +52,8 @@ impl Config {
 
     fn check_node(&self) -> Result<(), BadSetting> {
         let tags = &self.node.tags.0;
-        if tags.len() > MOST_TAGS {
-            let help = format!("give at most {MOST_TAGS}");
+        if tags.len() > MAX_TAGS {
+            let help = format!("give at most {MAX_TAGS}");
             return Err(BadSetting::new("node.tags", tags.len(), "are too many tags", help));
         }
         if let Some(tag) = tags.iter().find(|tag| !Tags::is_tag(tag)) {
@@ -186,8 +186,8 @@ impl Config {
         between("health.canary", self.health.canary, Span::seconds(61), DAY)?;
         between("health.saturated", self.health.saturated, Span::seconds(1), DAY)?;
         let schedules = &self.metrics.schedules;
-        if schedules.len() > MOST_SERIES {
-            let help = format!("give at most {MOST_SERIES}: each has many series");
+        if schedules.len() > MAX_SERIES {
+            let help = format!("give at most {MAX_SERIES}: each has many series");
             let (field, count) = ("metrics.schedules", schedules.len());
             return Err(BadSetting::new(field, count, "are too many schedules", help));
         }
@@ -313,7 +313,7 @@ impl Config {
             && !endpoint.starts_with("https://")
         {
             let problem = "is no address of a collector";
-            let help = "give OTLP over gRPC, such as http://127.0.0.1:4317";
+            let help = "give http or https with a host and a port, such as http://127.0.0.1:4317";
             return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
         }
         if let Some(file) = &self.egress.ca_file

@@ -12,10 +12,11 @@ use super::Config;
 
 /// Variables with our prefix that are no settings: the command line or the tests read them, or a
 /// `command` target was given them and calls the command line.
-const NOT_SETTINGS: [&str; 17] = [
+const NOT_SETTINGS: [&str; 18] = [
     "config",
     "server",
     "token",
+    "profile",
     "test_postgres",
     "binary",
     "dist",

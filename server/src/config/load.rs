@@ -85,7 +85,15 @@ fn problem(error: &figment::Error) -> ConfigError {
         } else {
             format!("{name}.{field}")
         };
-        format!("{name}: no such setting; there are {}", expected.join(", "))
+        let alike = expected
+            .iter()
+            .map(|known| (strsim::jaro_winkler(known, field), known))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        match alike {
+            Some((_, known)) => format!("{name}: no such setting; did you mean '{known}'?"),
+            None => format!("{name}: no such setting; there are {}", expected.join(", ")),
+        }
     } else if name.is_empty() {
         error.kind.to_string()
     } else {

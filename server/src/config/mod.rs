@@ -54,8 +54,8 @@ pub use roles::{NotRoles, Role, Roles};
 pub use secrets::Secrets;
 pub use settings::{
     Backend, Canary, Cluster, Config, Console, Database, Egress, Engine, Log, LogFormat, Metrics,
-    Node, Otlp, Quotas, Retention, Session, Targets, Time,
+    Node, Otlp, OtlpProtocol, Quotas, Retention, Session, Targets, Time,
 };
 pub use smtp::{Smtp, SmtpTls};
-pub use tags::{MOST_TAGS, Tags};
+pub use tags::{MAX_TAGS, Tags};
 pub use watch::{NoToken, Watch};

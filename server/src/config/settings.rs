@@ -226,10 +226,24 @@ pub enum LogFormat {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Otlp {
-    /// Where it takes OTLP over gRPC; nothing is exported if absent.
+    /// The collector's address; nothing is exported if absent.
     pub endpoint: Option<String>,
+    /// How it is spoken to.
+    pub protocol: OtlpProtocol,
     /// The share of the runs that are traced, 0 to 1.
     pub trace_ratio: f64,
+}
+
+/// How OTLP is carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtlpProtocol {
+    /// gRPC, on port 4317 by convention.
+    #[default]
+    Grpc,
+    /// Protobuf in the body of an HTTP request, on port 4318 by convention. The signal's path, such as
+    /// `/v1/traces`, is appended to the endpoint.
+    Http,
 }
 
 /// What the instruments show beside the usual.
@@ -368,7 +382,7 @@ impl Default for Log {
 
 impl Default for Otlp {
     fn default() -> Self {
-        Self { endpoint: None, trace_ratio: 1.0 }
+        Self { endpoint: None, protocol: OtlpProtocol::Grpc, trace_ratio: 1.0 }
     }
 }
 

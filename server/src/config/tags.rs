@@ -7,7 +7,7 @@ use super::listed;
 pub struct Tags(pub Vec<String>);
 
 /// The most tags of a node or a workflow.
-pub const MOST_TAGS: usize = 32;
+pub const MAX_TAGS: usize = 32;
 
 impl Tags {
     /// Sorts them and takes out what is there twice.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{UnreadFile, check::BadSetting, key_text};
 
 /// A shorter token can be guessed.
-const LEAST: usize = 16;
+const MIN: usize = 16;
 
 /// Who may read the instruments. Without a token everybody may who reaches the port.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -52,8 +52,8 @@ impl Watch {
 
 fn is_token(token: &SecretString) -> Result<(), BadSetting> {
     let text = token.expose_secret();
-    let problem = if text.len() < LEAST {
-        format!("has fewer than {LEAST} characters")
+    let problem = if text.len() < MIN {
+        format!("has fewer than {MIN} characters")
     } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         "has something else than letters, digits and signs".to_owned()
     } else {

@@ -1,6 +1,4 @@
-use uuid::Uuid;
-
-use crate::store::StoreError;
+use crate::{model::DefinitionError, store::StoreError};
 
 /// Why the engine could not do something. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -8,24 +6,9 @@ pub enum EngineError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A run names a workflow version that is not there.
-    #[error("find version {version} of workflow {workflow_id}")]
-    NoDefinition {
-        /// The workflow.
-        workflow_id: Uuid,
-        /// The version.
-        version: i32,
-    },
-    /// A workflow version cannot be read: a newer Carillon wrote it.
-    #[error("read version {version} of workflow {workflow_id}: {source}")]
-    BrokenDefinition {
-        /// The workflow.
-        workflow_id: Uuid,
-        /// The version.
-        version: i32,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
+    /// What a run is to carry out.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
     /// Another process bears the node's name and lives.
     #[error(
         "join the nodes: node.name '{name}' is another process's, which {doing}; give this one a \
@@ -60,11 +43,9 @@ impl EngineError {
         match self {
             Self::Store(error) => error.is_transient(),
             Self::Parts(parts) => parts.iter().any(|(_, error)| error.is_transient()),
-            Self::NoDefinition { .. }
-            | Self::BrokenDefinition { .. }
-            | Self::NameTaken { .. }
-            | Self::ClockOff { .. }
-            | Self::Defect => false,
+            Self::Definition(_) | Self::NameTaken { .. } | Self::ClockOff { .. } | Self::Defect => {
+                false
+            }
         }
     }
 
@@ -73,11 +54,9 @@ impl EngineError {
         match self {
             Self::Store(error) => error.unavailable(),
             Self::Parts(parts) => parts.iter().find_map(|(_, error)| error.unavailable()),
-            Self::NoDefinition { .. }
-            | Self::BrokenDefinition { .. }
-            | Self::NameTaken { .. }
-            | Self::ClockOff { .. }
-            | Self::Defect => None,
+            Self::Definition(_) | Self::NameTaken { .. } | Self::ClockOff { .. } | Self::Defect => {
+                None
+            }
         }
     }
 
@@ -86,11 +65,9 @@ impl EngineError {
         match self {
             Self::Store(error) => error.is_refusal(),
             Self::Parts(parts) => parts.iter().all(|(_, error)| error.is_refusal()),
-            Self::NoDefinition { .. }
-            | Self::BrokenDefinition { .. }
-            | Self::NameTaken { .. }
-            | Self::ClockOff { .. }
-            | Self::Defect => false,
+            Self::Definition(_) | Self::NameTaken { .. } | Self::ClockOff { .. } | Self::Defect => {
+                false
+            }
         }
     }
 }

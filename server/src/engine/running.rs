@@ -9,26 +9,29 @@ use uuid::Uuid;
 use super::{
     BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
     Settings, Signals,
-    alerts::{Alerts, Courier},
-    backfill::Backfill,
-    clock_watch,
-    cluster::Cluster,
-    core::{Core, Parts, StopReason, Writers},
-    dispatcher::Dispatcher,
-    flow,
-    logs::{self, LogMessage},
-    lookout::Lookout,
-    membership::{self, Canceller, Pulse},
-    pings::Pings,
-    planner::Planner,
-    quotas::Refresh,
-    recovery::Recovery,
-    relay,
-    retention::{Keeper, RetentionReport},
+    alerting::{
+        alerts::{Alerts, NotificationSender},
+        pings::Pings,
+    },
+    cluster::{
+        Cluster, clock_watch,
+        live_range::LiveRangeRefresher,
+        membership::{self, Canceller, Pulse},
+        relay,
+    },
+    core::{Core, LogMessage, Parts, StopReason, Writers},
+    execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
+    maintenance::{
+        Refresh,
+        retention::{Keeper, RetentionReport},
+        stats::{Stats, StatsReport},
+    },
+    planning::{
+        backfill::Backfill,
+        planner::Planner,
+        zones::{self, Zones},
+    },
     service::{Service, Wakes, drive},
-    settler,
-    stats::{Stats, StatsReport},
-    zones::{self, Zones},
 };
 use crate::{
     clock::Clock,
@@ -139,13 +142,17 @@ impl Engine {
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
         start.service_if(schedules || works, Refresh { core: core.clone() }, Wake::Never);
         if core.store.dialect().is_postgres() {
-            start.service(Lookout::new(core.clone()), Wake::Never);
+            start.service(LiveRangeRefresher::new(core.clone()), Wake::Never);
         }
         let backfill = Backfill { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
         start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
-        start.service_if(schedules, Courier::new(core.clone()), Wake::Courier);
+        start.service_if(
+            schedules,
+            NotificationSender::new(core.clone()),
+            Wake::NotificationSender,
+        );
         start.service_if(schedules, Pings::new(core.clone()), Wake::Never);
         let retention = core.settings.retention.filter(|_| schedules);
         let retention = retention
@@ -187,7 +194,7 @@ impl Engine {
         Status {
             node_id: self.core.node_id().await,
             is_running: !self.stop.is_cancelled(),
-            attempts: self.core.held_count(),
+            attempts: self.core.registry.count(),
             capacity: self.core.settings.capacity,
             planner: *self.planner.borrow(),
             dispatcher: *self.dispatcher.borrow(),
@@ -248,13 +255,13 @@ impl Engine {
         core.close();
         core.attempts.close();
         if grace_ends.limit(core.attempts.wait()).await.is_err() {
-            let stopped = core.stop_held(StopReason::Released, |_| true);
+            let stopped = core.registry.stop(StopReason::Released, |_| true);
             tracing::warn!(released = stopped, "attempts did not end in time; they are released");
             if released.limit(core.attempts.wait()).await.is_err() {
                 core.cut_off.cancel();
             }
             if cut_off.limit(core.attempts.wait()).await.is_err() {
-                let left = core.held_count();
+                let left = core.registry.count();
                 tracing::error!(left, "released attempts did not end; they are left to recovery");
             }
         }
@@ -296,7 +303,7 @@ impl Engine {
         self.stop_pulse.cancel();
         self.stop_relay.cancel();
         self.give_up.cancel();
-        self.core.stop_held(StopReason::Lost, |_| true);
+        self.core.registry.stop(StopReason::Lost, |_| true);
     }
 }
 
@@ -306,7 +313,7 @@ pub(super) struct Joined {
     /// What attempts ask to be settled.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
     /// What runs of several tasks ask to be written.
-    pub(super) to_step: mpsc::Receiver<flow::Asked>,
+    pub(super) to_step: mpsc::Receiver<crate::engine::core::Asked>,
     /// What attempts print.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }
@@ -331,7 +338,7 @@ enum Wake {
     Dispatcher,
     Canceller,
     Backfill,
-    Courier,
+    NotificationSender,
     Pulse,
     Never,
 }
@@ -349,7 +356,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Dispatcher => self.core.signals.dispatcher(),
             Wake::Canceller => self.core.signals.canceller(),
             Wake::Backfill => self.core.signals.backfill(),
-            Wake::Courier => &self.core.outbox,
+            Wake::NotificationSender => &self.core.outbox,
             Wake::Pulse => self.core.signals.pulse(),
             Wake::Never => &self.never,
         }

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
-use super::{Retention, quotas::Quotas, vault::Vault};
 use crate::{
     beacon::Beacon,
     config::{Roles, Tags},
+    model::{Quotas, Retention},
+    vault::Vault,
 };
 
 /// What an operator can set about the engine.

@@ -1,4 +1,4 @@
-//! The wake-ups between the rooms, and between the nodes.
+//! The wake-ups between services, and between nodes.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,7 @@ const SOON: TimeDelta = TimeDelta::minutes(2);
 /// Whom a wake-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Planner,
     Dispatcher,
     Canceller,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Planner,
         Self::Dispatcher,
         Self::Canceller,
@@ -39,7 +39,7 @@ impl Kind {
     ];
 
     /// Its letter in a call between nodes.
-    pub(super) fn letter(self) -> char {
+    pub(crate) fn letter(self) -> char {
         match self {
             Self::Planner => 'p',
             Self::Dispatcher => 'd',
@@ -54,26 +54,26 @@ impl Kind {
 
 /// A set of [`Kind`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kinds(u8);
+pub(crate) struct Kinds(u8);
 
 impl Kinds {
-    pub(super) fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: Kind) -> Self {
         Self(1 << kind as u8)
     }
 
-    pub(super) fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) fn without(self, other: Self) -> Self {
+    pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub(super) fn iter(self) -> impl Iterator<Item = Kind> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.0 & Self::of(*kind).0 != 0)
     }
 }
@@ -126,7 +126,7 @@ impl Signals {
     /// Schedules were made, of which the first is due at `at`, and they are committed. A planner
     /// that looks again before then need not be told: thousands are made in a second, and mostly
     /// they are due in hours.
-    pub(super) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
+    pub(crate) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
         // Whoever looks at the tables at this moment may have passed the new rows by. After a step of
         // the clock a planner may sleep past the instant that it has named.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
@@ -139,12 +139,12 @@ impl Signals {
     }
 
     /// The planner begins to look.
-    pub(super) fn planner_looks(&self) {
+    pub(crate) fn planner_looks(&self) {
         self.inner.planner_looks_at.store(i64::MAX, Ordering::SeqCst);
     }
 
     /// The planner has looked, and will look again at `at`.
-    pub(super) fn planner_looks_again(&self, at: Timestamp) {
+    pub(crate) fn planner_looks_again(&self, at: Timestamp) {
         self.inner.planner_looks_at.store(at.0, Ordering::SeqCst);
     }
 
@@ -169,7 +169,7 @@ impl Signals {
     }
 
     /// Wakes a service of this node: for what concerns no other, and for what another one said.
-    pub(super) fn wake_here(&self, kind: Kind) {
+    pub(crate) fn wake_here(&self, kind: Kind) {
         match kind {
             Kind::Planner => self.inner.planner.notify_one(),
             Kind::Dispatcher => self.inner.dispatcher.notify_one(),
@@ -184,13 +184,13 @@ impl Signals {
     }
 
     /// Tells the other nodes alone.
-    pub(super) fn tell(&self, kind: Kind) {
+    pub(crate) fn tell(&self, kind: Kind) {
         self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
     }
 
     /// Waits until there is something to tell the other nodes.
-    pub(super) async fn something_to_tell(&self) -> Kinds {
+    pub(crate) async fn something_to_tell(&self) -> Kinds {
         loop {
             let kinds = Kinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
             if !kinds.is_empty() {
@@ -205,23 +205,23 @@ impl Signals {
         self.wake(Kind::Pulse);
     }
 
-    pub(super) fn planner(&self) -> &Notify {
+    pub(crate) fn planner(&self) -> &Notify {
         &self.inner.planner
     }
 
-    pub(super) fn dispatcher(&self) -> &Notify {
+    pub(crate) fn dispatcher(&self) -> &Notify {
         &self.inner.dispatcher
     }
 
-    pub(super) fn canceller(&self) -> &Notify {
+    pub(crate) fn canceller(&self) -> &Notify {
         &self.inner.canceller
     }
 
-    pub(super) fn backfill(&self) -> &Notify {
+    pub(crate) fn backfill(&self) -> &Notify {
         &self.inner.backfill
     }
 
-    pub(super) fn pulse(&self) -> &Notify {
+    pub(crate) fn pulse(&self) -> &Notify {
         &self.inner.pulse
     }
 }

@@ -14,25 +14,21 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
-    alerts::{Alerts, Courier},
-    backfill::Backfill,
-    cluster::Cluster,
-    core::{Core, Parts, StopReason},
-    dispatcher::Dispatcher,
-    flow,
-    logs::LogMessage,
-    lookout::Lookout,
-    membership::{Canceller, Pulse},
-    pings::Pings,
-    planner::Planner,
-    quotas::Refresh,
-    recovery::Recovery,
-    retention::Keeper,
+    alerting::{
+        alerts::{Alerts, NotificationSender},
+        pings::Pings,
+    },
+    cluster::{
+        Cluster,
+        live_range::LiveRangeRefresher,
+        membership::{Canceller, Pulse},
+    },
+    core::{Core, LogMessage, Parts, StopReason},
+    execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
+    maintenance::{Refresh, retention::Keeper, stats::Stats},
+    planning::{backfill::Backfill, planner::Planner, zones::Zones},
     running::{Joined, join},
     service::{Service, caught},
-    settler,
-    stats::Stats,
-    zones::Zones,
 };
 use crate::{
     clock::Clock,
@@ -76,7 +72,7 @@ impl Stepwise {
             Step::of(Refresh { core: core.clone() }),
         ];
         if core.store.dialect().is_postgres() {
-            steps.push(Step::of(Lookout::new(core.clone())));
+            steps.push(Step::of(LiveRangeRefresher::new(core.clone())));
         }
         if let Some(settings) = core.settings.retention {
             steps.push(Step::of(Keeper::new(core.clone(), settings)));
@@ -86,7 +82,10 @@ impl Stepwise {
 
     /// The services that tell people, to be carried on by hand; nothing else waits for them.
     pub fn alerting(&self) -> [Step; 2] {
-        [Step::of(Alerts::new(self.core.clone())), Step::of(Courier::new(self.core.clone()))]
+        [
+            Step::of(Alerts::new(self.core.clone())),
+            Step::of(NotificationSender::new(self.core.clone())),
+        ]
     }
 
     /// The service that calls watchdogs, to be carried on by hand.
@@ -127,13 +126,13 @@ impl Stepwise {
 
     /// Stops the attempts as a crash would: nothing is settled, nothing is released.
     pub fn abandon(&self) {
-        self.core.stop_held(StopReason::Lost, |_| true);
+        self.core.registry.stop(StopReason::Lost, |_| true);
     }
 
     /// Stops the attempts for other nodes to go on with, as a shutdown does. What they ask to be
     /// settled must still be settled, and then the node can [`Stepwise::leave`].
     pub fn release(&self) {
-        self.core.stop_held(StopReason::Released, |_| true);
+        self.core.registry.stop(StopReason::Released, |_| true);
     }
 
     /// Ends the node's life in good order.
@@ -222,7 +221,7 @@ impl Service for Settling {
 /// The writer of what runs of several tasks do: a round writes what has come in.
 struct Stepping {
     core: Arc<Core>,
-    to_step: mpsc::Receiver<flow::Asked>,
+    to_step: mpsc::Receiver<crate::engine::core::Asked>,
 }
 
 /// How many steps a round wrote.

@@ -10,8 +10,8 @@ use super::{
 
 /// A search is typed by people: a longer one is a mistake, and each part costs a condition.
 pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
-const MOST_TERMS: usize = 20;
-const MOST_VALUES: usize = 20;
+const MAX_TERMS: usize = 20;
+const MAX_VALUES: usize = 20;
 
 /// What a time may be compared with, for errors.
 const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or an instant \
@@ -29,8 +29,8 @@ pub(super) fn parse(list: List, text: &str) -> Result<Search, SearchError> {
         return Err(SearchError::new(at..at + 1, problem, "remove it"));
     }
     let raw = lexer::terms(text)?;
-    if let Some(first) = raw.get(MOST_TERMS) {
-        let problem = format!("the search has {} terms; the limit is {MOST_TERMS}", raw.len());
+    if let Some(first) = raw.get(MAX_TERMS) {
+        let problem = format!("the search has {} terms; the limit is {MAX_TERMS}", raw.len());
         return Err(SearchError::new(first.at.start..text.len(), problem, "leave some out"));
     }
     let terms = raw.into_iter().map(|raw| term(list, text, raw)).collect::<Result<_, _>>()?;
@@ -54,9 +54,9 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         let help = format!("{help}; to find it as text, put the term in quotes");
         return Err(SearchError::new(name_at, problem, help));
     };
-    if let Some(first) = values.get(MOST_VALUES) {
+    if let Some(first) = values.get(MAX_VALUES) {
         let problem = format!("term {whole} has {} values", values.len());
-        let help = format!("give at most {MOST_VALUES}");
+        let help = format!("give at most {MAX_VALUES}");
         return Err(SearchError::new(first.at.start..at.end, problem, help));
     }
     let test = match field {

@@ -17,12 +17,12 @@ const UNITS: [(&str, i64); 6] = [
 ];
 
 /// A hundred years.
-const MOST: i64 = 36_525 * 24 * 60 * 60 * 1_000;
+const MAX: i64 = 36_525 * 24 * 60 * 60 * 1_000;
 
 impl Span {
     /// So many milliseconds, if it is a duration that can be sought.
     pub fn from_millis(millis: i64) -> Option<Self> {
-        (0..=MOST).contains(&millis).then_some(Self(millis))
+        (0..=MAX).contains(&millis).then_some(Self(millis))
     }
 
     /// In milliseconds.

@@ -1,11 +1,21 @@
 //! The only SQL.
 //!
+//! - `db`: the way to the database, and what every statement is made of
+//! - `ledger`: fires, runs and attempts, what is written on the way, and what is removed in the end
+//! - `catalog`: schedules, workflows, calendars, secrets and what else is made by people and modules
+//! - `people`: users, their sessions and tokens
+//! - `cluster`: nodes, terms, calls
+//! - `alerts`: alerts, messages and pings
+//! - `reads`: what the API shows: pages, batches, figures
+//!
+//! Callers name the modules alone: `store::schedules`, `store::claims`.
+//!
 //! One file a noun; a function's name carries its guard (`settle_if_held`), and where a guard can
-//! fail, the answer says so instead of an error. The room knows rows and nothing of why they
+//! fail, the answer says so instead of an error. The store knows rows and nothing of why they
 //! change: what to write is decided by the engine, read by the API.
 //!
-//! One statement text serves SQLite and PostgreSQL. What differs stands in `dialect` (the
-//! database's clock, row locks, the change feed's horizon) and in `bulk` (how a batch of rows
+//! One statement text serves SQLite and PostgreSQL. What differs stands in `db::dialect` (the
+//! database's clock, row locks, the change feed's horizon) and in `db::bulk` (how a batch of rows
 //! becomes a table `v` inside a statement), and nowhere else.
 //!
 //! On PostgreSQL the ledger is divided into days. A statement that finds its rows by key names
@@ -20,95 +30,50 @@
 //! so writers queue in this process instead of spinning on the file's lock, while readers have
 //! connections that never wait for them.
 
-pub mod ahead;
 pub mod alerts;
-pub mod audit;
-pub mod backfill_runs;
-pub mod backfills;
-pub mod backup;
-pub mod buffers;
-pub(crate) mod bulk;
-mod by_place;
-pub mod calendars;
-pub mod calls;
-pub mod candidates;
-mod changes;
-pub mod claims;
-pub mod clearing;
-pub mod counts;
-mod database_file;
-pub(crate) mod days;
-mod definitions;
-pub mod devices;
-mod dialect;
-mod error;
-pub mod expected;
-mod faults;
-pub mod feeds;
-pub mod flows;
-pub mod groups;
-pub mod guesses;
-mod handoff_lock;
-pub mod handoffs;
-pub mod holds;
-pub mod hours;
-pub mod idempotency;
-pub mod inspect;
-pub mod instants;
-pub mod leases;
-pub mod live;
-pub mod logs;
-mod many;
-pub mod memberships;
-pub mod modules;
-pub mod namespaces;
-pub mod nodes;
-mod open;
-mod page;
-mod pauses;
-pub mod pings;
-mod primary;
-pub mod queue;
-pub mod quotas;
+mod catalog;
+mod cluster;
+mod db;
+mod ledger;
+mod people;
 pub mod reads;
-pub mod recoveries;
-pub mod retention;
-pub mod runs;
-pub mod schedules;
-mod searching;
-pub mod secrets;
-pub mod sessions;
-mod sizes;
-pub mod spread;
-pub mod stats;
-pub mod tokens;
-mod total;
-pub mod untaken;
-pub mod user_settings;
-pub mod users;
-pub mod workflows;
-mod writes;
-pub mod zone_rules;
 
 use std::{sync::Arc, time::Duration};
 
 use sea_orm::{ConnectionTrait, QueryResult, SqliteTransactionMode, Statement, TransactionOptions};
 use tokio::sync::Notify;
 
-pub use changes::{Changes, Cursor};
-pub use dialect::Dialect;
-pub use error::{AWAY, Constraint, StoreError};
+pub use db::changes::{Changes, Cursor};
+pub use db::dialect::Dialect;
+pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
-pub use faults::{Edge, Faults};
-pub use open::{Migrations, Options, Schema};
-pub use page::{Page, Window};
-pub use primary::{DatabaseTransaction, Link};
-pub use sizes::Sizes;
-pub use total::{MAX_TOTAL, Total};
-pub use writes::Refusing;
+pub use db::faults::{Edge, Faults};
+pub use db::open::{Migrations, Options, Schema};
+pub use db::page::{Page, Window};
+pub use db::primary::{DatabaseTransaction, Link};
+pub use db::sizes::Sizes;
+pub use db::total::{MAX_TOTAL, Total};
+pub use db::writes::Refusing;
 
-use self::{database_file::DatabaseFile, searching::Searching};
+use self::{
+    db::{database_file::DatabaseFile, searching::Searching},
+    ledger::handoff_lock,
+};
 use crate::clock::Clock;
+pub use alerts::pings;
+pub use catalog::{
+    audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secrets,
+    workflows,
+};
+pub use cluster::{calls, leases, nodes};
+pub(crate) use db::days;
+pub use db::{backup, inspect, live};
+pub use ledger::{
+    ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
+    handoffs, holds, hours, instants, logs, queue, recoveries, retention, runs, spread, stats,
+    untaken, zone_rules,
+};
+pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_settings, users};
 
 /// A handle on the database. Cheap to clone.
 #[derive(Clone, Debug)]

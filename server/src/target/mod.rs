@@ -57,6 +57,7 @@ pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use result::result_of;
-pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
+pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
+pub(crate) use template::is_reference;
 pub use template::{Names, Scope, TemplateUse, Unfilled};

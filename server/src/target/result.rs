@@ -5,11 +5,11 @@
 use serde_json::{Map, Value};
 
 /// A result's size as JSON, and that of the context with all results merged into it.
-pub(crate) const MOST_RESULT_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_RESULT_BYTES: usize = 256 * 1024;
 
 /// How deep JSON may nest that is kept. What is kept comes to lie a few levels deeper, in a row, in an
 /// audit entry or in an answer of the API, and whoever reads JSON gives up at 128 levels.
-pub(crate) const MOST_NESTING: usize = 100;
+pub(crate) const MAX_NESTING: usize = 100;
 
 const KEY: &str = "result";
 
@@ -24,11 +24,11 @@ pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
         return Err("what it gave back is not a JSON object".to_owned());
     }
     let text = result.to_string();
-    if text.len() > MOST_RESULT_BYTES {
+    if text.len() > MAX_RESULT_BYTES {
         return Err(too_large(text.len()));
     }
     let levels = nesting(text.as_bytes());
-    if levels > MOST_NESTING {
+    if levels > MAX_NESTING {
         return Err(format!("what it gave back {}", too_deep(levels)));
     }
     if has_nul(&result) {
@@ -41,14 +41,12 @@ pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
 }
 
 pub(super) fn too_large(size: usize) -> String {
-    format!(
-        "what it gave back has {size} bytes as JSON; the limit is {MOST_RESULT_BYTES} (256 KiB)"
-    )
+    format!("what it gave back has {size} bytes as JSON; the limit is {MAX_RESULT_BYTES} (256 KiB)")
 }
 
 /// What is wrong with JSON that nests too deep.
 pub(crate) fn too_deep(levels: usize) -> String {
-    format!("nests {levels} levels deep; the limit is {MOST_NESTING}")
+    format!("nests {levels} levels deep; the limit is {MAX_NESTING}")
 }
 
 /// How deep a JSON text nests: so many lists and objects are around its innermost value.

@@ -1,7 +1,9 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use opentelemetry::metrics::MeterProvider;
-use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{
+    ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig,
+};
 use opentelemetry_sdk::{
     Resource,
     error::OTelSdkError,
@@ -11,12 +13,19 @@ use opentelemetry_sdk::{
 #[cfg(target_os = "linux")]
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{Registry, TextEncoder};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use super::{Metrics, Traces, logs};
-use crate::{clock::Clock, config};
+use crate::{
+    clock::Clock,
+    config::{self, OtlpProtocol},
+};
 
 /// How long the last export may hold up the end of the process.
 pub(super) const FLUSH: Duration = Duration::from_secs(5);
+
+/// How long a collector that takes OTLP over HTTP may take to answer.
+const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why telemetry could not be set up. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +44,8 @@ pub enum TelemetryError {
     /// The exporter could not be built.
     #[error(
         "export to otlp.endpoint '{endpoint}': {source}; \
-         give the address of an OTLP/gRPC collector, such as 'http://127.0.0.1:4317'"
+         give the address of a collector, such as 'http://127.0.0.1:4317' for gRPC or \
+         'http://127.0.0.1:4318' with otlp.protocol = 'http'"
     )]
     Exporter {
         /// As given.
@@ -84,10 +94,10 @@ impl Telemetry {
         let mut traces = Traces::default();
         if let Some(endpoint) = &otlp.endpoint {
             let failed = |source| TelemetryError::Exporter { endpoint: endpoint.clone(), source };
-            let metrics = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build();
-            meters = meters.with_periodic_exporter(metrics.map_err(failed)?);
-            let spans = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
-            let mut processor = BatchSpanProcessor::builder(spans.map_err(failed)?).build();
+            let Exporters { metrics, spans } =
+                exporters(endpoint, otlp.protocol).map_err(failed)?;
+            meters = meters.with_periodic_exporter(metrics);
+            let mut processor = BatchSpanProcessor::builder(spans).build();
             processor.set_resource(&resource);
             traces = Traces::exported(processor, otlp.trace_ratio);
         }
@@ -124,6 +134,58 @@ impl Telemetry {
             tracing::warn!(%error, "failed to send the last metrics");
         }
     }
+}
+
+struct Exporters {
+    metrics: MetricExporter,
+    spans: SpanExporter,
+}
+
+fn exporters(endpoint: &str, protocol: OtlpProtocol) -> Result<Exporters, ExporterBuildError> {
+    let (metrics, spans) = (MetricExporter::builder(), SpanExporter::builder());
+    Ok(match protocol {
+        OtlpProtocol::Grpc => Exporters {
+            metrics: metrics.with_tonic().with_endpoint(endpoint).build()?,
+            spans: spans.with_tonic().with_endpoint(endpoint).build()?,
+        },
+        OtlpProtocol::Http => {
+            let client = http_client()?;
+            let base = endpoint.trim_end_matches('/');
+            Exporters {
+                metrics: metrics
+                    .with_http()
+                    .with_http_client(client.clone())
+                    .with_endpoint(format!("{base}/v1/metrics"))
+                    .build()?,
+                spans: spans
+                    .with_http()
+                    .with_http_client(client)
+                    .with_endpoint(format!("{base}/v1/traces"))
+                    .build()?,
+            }
+        }
+    })
+}
+
+/// The exporters' threads are not the runtime's: they wait for the collector's answer by themselves.
+/// A blocking client may not be made inside a runtime, so a thread of its own makes it.
+fn http_client() -> Result<reqwest::blocking::Client, ExporterBuildError> {
+    let make = || {
+        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        reqwest::blocking::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .timeout(HTTP_TIMEOUT)
+            .build()
+            .map_err(|error| error.to_string())
+    };
+    let made = std::thread::spawn(make).join();
+    let made = made.unwrap_or_else(|_| Err("the thread that makes it panicked".to_owned()));
+    made.map_err(|problem| ExporterBuildError::InternalFailure(format!("HTTP client: {problem}")))
 }
 
 /// Meters that a registry shows.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{Web, auth::Asking, refusal::Refusal};
 use crate::{
-    engine::commands::{
+    commands::{
         AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
         csv_line, json_line,
     },

@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
     use crate::{
+        access::{Grants, Viewer, ViewerKind},
         clock::ManualClock,
-        engine::commands::{Grants, Viewer, ViewerKind},
         web::auth::Credential,
     };
 

@@ -21,7 +21,7 @@ use super::{
     watch,
 };
 use crate::{
-    engine::health::{Check, examine},
+    engine::maintenance::health::{Check, examine},
     store::{
         Refusing, StoreError, namespaces,
         reads::health::{Scope, has_tag},

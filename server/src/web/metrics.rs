@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Web, refusal::Refusal};
 use crate::{
-    engine::health::examine,
+    engine::maintenance::health::examine,
     store::{
         StoreError,
         reads::health::{Scope, figures},

@@ -24,7 +24,7 @@
 //! - `calendar`: upcoming runs for calendars
 //! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
 //!   `memory`: what the database answered last
-//! - `console`: the single-page app, embedded or from a folder
+//! - `console`: the single-page app and the documentation, embedded or from a folder
 //! - `refusal`: errors as JSON
 //!
 //! Order matters and is this, from outside in: headers on everything; limits and identity on

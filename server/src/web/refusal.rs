@@ -7,7 +7,7 @@ use tower_sessions::{session, session_store};
 
 use crate::{
     api,
-    engine::commands::CommandError,
+    commands::CommandError,
     store::{AWAY, StoreError},
 };
 

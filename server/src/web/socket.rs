@@ -26,9 +26,9 @@ use super::{
     transport::{self, INIT_TIMEOUT, Protocol, Refused, UNAUTHORIZED, closing},
 };
 use crate::{
+    access::{Grants, Viewer},
     api,
     clock::Clock,
-    engine::commands::{Grants, Viewer},
 };
 
 /// A client that has opened a socket says who it is within so long.

@@ -10,15 +10,12 @@ use super::{
     refusals::Refusals, sockets::Sockets, watch::Watch,
 };
 use crate::{
+    access::{Guesses, Holder, Limiter, oidc::Provider},
     api,
     clock::Clock,
+    commands::Commands,
     config::Config,
-    engine::{
-        cluster::Cluster,
-        commands::Commands,
-        health::Check,
-        people::{Guesses, Holder, Limiter, oidc::Provider},
-    },
+    engine::{cluster::Cluster, maintenance::health::Check},
     store::{Store, StoreError},
     telemetry::{Metrics, Telemetry},
 };

@@ -1,19 +1,19 @@
-//! What docs/GUARANTEES.md promises is shown by tests that are there.
+//! Every line of docs/guarantees-evidence.md is shown by tests that are there.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use crate::rooms::rust_files;
+use crate::layers::rust_files;
 
-const GUARANTEES: &str = include_str!("../../../docs/GUARANTEES.md");
+const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
 /// Where the last column's names begin.
 const ROOTS: [&str; 3] = ["server/tests/it", "server/src", "."];
 
 #[test]
 fn every_line_of_the_guarantees_is_shown_by_tests_that_are_there() {
-    let lines = shown(GUARANTEES);
+    let lines = shown(EVIDENCE);
     assert!(lines.len() > 100, "{} lines: the tables are read wrongly", lines.len());
     let wrong: Vec<String> = lines.iter().flat_map(|(what, shown)| missing(what, shown)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -21,14 +21,14 @@ fn every_line_of_the_guarantees_is_shown_by_tests_that_are_there() {
 
 #[test]
 fn a_line_without_its_test_is_noticed() {
-    let table = "| what | shown by |\n|---|---|\n| a | `rooms`: `a_test_that_is_not` |\n| b | words |\n\n\
+    let table = "| what | shown by |\n|---|---|\n| a | `layers`: `a_test_that_is_not` |\n| b | words |\n\n\
                  | setting | decides |\n|---|---|\n| c | d |";
     let lines = shown(table);
-    assert_eq!(lines, [("a", "`rooms`: `a_test_that_is_not`"), ("b", "words")]);
+    assert_eq!(lines, [("a", "`layers`: `a_test_that_is_not`"), ("b", "words")]);
     for (what, shown) in lines {
         assert_eq!(missing(what, shown).len(), 1, "{what}");
     }
-    assert!(missing("c", "`rooms`: `imports_are_read_...`; `guarantees`").is_empty());
+    assert!(missing("c", "`layers`: `imports_are_read_...`; `guarantees`").is_empty());
 }
 
 /// The first cell and the last one of each line of the tables that name tests.

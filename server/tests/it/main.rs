@@ -1,4 +1,4 @@
-//! The integration tests: one binary, so that the server is linked once. Folders mirror the rooms.
+//! The integration tests: one binary, so that the server is linked once. Folders mirror the layers.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,12 +11,14 @@ mod attacks;
 mod chaos;
 mod cli;
 mod crash;
+mod docs;
 mod engine;
 mod failover;
 mod guarantees;
+mod layers;
 mod packaging;
 mod readme;
-mod rooms;
+mod repository;
 mod settings;
 mod store;
 mod support;

@@ -13,14 +13,14 @@ use crate::{
 const UNIT: &str = "assets/systemd/carillon.service";
 
 /// Whether the binary has a variable: of a setting, or of the command line.
-fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     let Some(name) = name.strip_prefix("CARILLON_") else { return true };
     let setting = name.to_lowercase().replace("__", ".");
     name == "CONFIG" || settings().contains(&setting)
 }
 
 /// Refuses a command line that the binary does not take.
-fn assert_taken(line: &[&str]) {
+pub(crate) fn assert_taken(line: &[&str]) {
     let help = Command::new(&[line[0], "--help"]).run().done();
     for flag in line.iter().filter(|word| word.starts_with("--")) {
         assert!(help.contains(flag), "'{}' has no {flag}: {help}", line[0]);
@@ -33,6 +33,13 @@ async fn the_manifests_start_nodes_that_pass_their_own_probes() {
     let documents = text.split("\n---\n");
     let documents: Vec<Value> =
         documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect();
+    assert_nodes_are_good(&documents).await;
+    let service = documents.iter().find(|document| document["kind"] == "Service").unwrap();
+    assert_eq!(service["metadata"]["annotations"]["prometheus.io/path"], "/metrics");
+}
+
+/// Judges manifests of Kubernetes, and starts a server that has their configuration.
+pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     let of_kind = |kind: &str| {
         documents
             .iter()
@@ -66,7 +73,11 @@ async fn the_manifests_start_nodes_that_pass_their_own_probes() {
     assert!(file.contains(&format!("listen = \"0.0.0.0:{port}\"")), "{file}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.toml");
-    std::fs::write(&path, file).unwrap();
+    // A key that a volume would bring.
+    let key = folder.path().join("secrets.key");
+    std::fs::write(&key, Command::new(&["secret", "new-key"]).run().done()).unwrap();
+    let here = file.replace("/etc/carillon-secrets/secrets.key", key.to_str().unwrap());
+    std::fs::write(&path, here).unwrap();
     let database = TestDatabase::postgres().await;
     let server = Server::start_with(&database, &["--config", path.to_str().unwrap()]);
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
@@ -75,8 +86,7 @@ async fn the_manifests_start_nodes_that_pass_their_own_probes() {
         let answer = server.get(http["path"].as_str().unwrap()).send().await.unwrap();
         assert!(answer.status().is_success(), "{probe}: {answer:?}");
     }
-    let scraped = of_kind("Service")["metadata"]["annotations"]["prometheus.io/path"].clone();
-    let answer = server.get(scraped.as_str().unwrap()).send().await.unwrap();
+    let answer = server.get("/metrics").send().await.unwrap();
     assert!(answer.text().await.unwrap().contains("# TYPE "));
     // What a stop may take is less than what Kubernetes waits for.
     assert!(file.contains("shutdown_grace = \"30s\""));

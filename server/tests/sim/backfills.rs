@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use carillon::engine::commands::{Call, CommandError, Commands, Manner, Preview, Spec, Wanted};
+use carillon::{
+    commands::{Call, CommandError, Commands, Manner, Preview, Wanted},
+    model::Spec,
+    store::Store,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     backfill::{self, Mode, Order, State},
@@ -12,7 +16,6 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::{moments::Moment, operator::ada, oracle, removals, scenario::Past, segments};
-use carillon::store::Store;
 
 /// Backfills that may still be switched, in the order of their making.
 pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {

@@ -2,7 +2,7 @@
 //! had outlived it, nothing began once the time of its run was over, and who is to try again waits
 //! for as long as its policy says.
 
-use carillon::engine::{Definition, Settings};
+use carillon::{engine::Settings, model::Definition};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
 use timetable::retry::{self, Backoff};

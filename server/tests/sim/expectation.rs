@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use carillon::{engine::commands::Spec, store::Store};
+use carillon::{model::Spec, store::Store};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, fire, fire::Reason, schedule, schedule_version};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use carillon::engine::{Definition, When};
+use carillon::model::{Definition, When};
 use chrono::{DateTime, Utc};
 use entity::{
     fire::{self, Reason, Verdict},

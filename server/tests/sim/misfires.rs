@@ -7,7 +7,7 @@ use entity::{
 };
 
 use super::moments::Moment;
-use carillon::engine::commands::Spec;
+use carillon::model::Spec;
 
 /// Behind an instant, up to another one, in milliseconds.
 pub(crate) type Span = (i64, i64);

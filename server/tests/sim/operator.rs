@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use carillon::engine::commands::{
-    ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, Grants, GroupEdit,
-    NewCalendar, NewSchedule, NewWorkflow, Rollback, Source, Spec, Viewer, ViewerKind,
+use carillon::{
+    access::{Grants, Viewer, ViewerKind},
+    commands::{
+        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit,
+        NewCalendar, NewSchedule, NewWorkflow, Rollback, Source,
+    },
+    model::Spec,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, concurrency_group, fire, run, schedule, user::Role};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use carillon::{engine::Definition, store::Store};
+use carillon::{model::Definition, store::Store};
 use chrono::TimeDelta;
 use entity::{Timestamp, fire, run, task_run, workflow_version};
 use sea_orm::EntityTrait;

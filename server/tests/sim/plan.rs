@@ -1,10 +1,8 @@
 //! What a schedule of a simulated world is: drawn from tables, so that a new policy is a new line.
 
 use carillon::{
-    engine::{
-        Definition, Task, When,
-        commands::{Misfire, Spec, Timing, Work},
-    },
+    commands::Work,
+    model::{Definition, Misfire, Spec, Task, Timing, When},
     target::{Noop, Target},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};

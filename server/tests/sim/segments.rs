@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::Bound};
 
-use carillon::engine::commands::Timing;
+use carillon::model::Timing;
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, fire};
 

@@ -8,7 +8,8 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Retention, Settings},
+    engine::{EngineError, Settings},
+    model::Retention,
     store::reads::runs::LIVE,
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};

@@ -251,11 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_by_default_is_left_out() {
-        let plan = Draft::new().plan();
-        let text = plan.map(|plan| file(&plan)).unwrap_or_default();
-        let wanted = "module: my-module\nschedules:\n  my-schedule:\n    when: \"*/5 * * * *\"\n    \
-                      task:\n      target:\n        command: {}\n";
+    fn what_is_nested_is_indented_and_a_list_is_json() {
+        let mut text = String::new();
+        let task = json!({ "target": { "command": {} } });
+        write(&mut text, &[("task", task), ("when", json!(["@daily"]))], 4);
+        let wanted = "    task:\n      target:\n        command: {}\n    when: [\"@daily\"]\n";
         assert_eq!(text, wanted);
     }
 }

@@ -11,8 +11,9 @@ use crate::{
         scalar::{Instant, Long},
         schedule::Schedule,
     },
-    engine::commands::{CommandError, secrets},
+    commands::CommandError,
     store::alerts::notes,
+    vault::MASK,
 };
 
 /// Something that a rule has taken note of.
@@ -62,7 +63,7 @@ impl Alert {
     /// Why; masked for those who may not see payloads.
     async fn detail(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
-        self.0.detail.as_deref().map(|detail| if shown { detail } else { secrets::MASK })
+        self.0.detail.as_deref().map(|detail| if shown { detail } else { MASK })
     }
 
     /// How many failures in a row (counted to 50), or fires, it stands for.

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant},
-    engine::commands::{ChannelEdit, ChannelInput, CommandError, NewChannel, SavedChannel},
+    commands::{ChannelEdit, ChannelInput, CommandError, NewChannel, SavedChannel},
     store::alerts::channels,
     target::Secret,
 };

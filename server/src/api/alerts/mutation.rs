@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, scalar::Instant},
-    engine::commands::{Call, Muting},
+    commands::{Call, Muting},
 };
 
 /// What can be changed about alerts.

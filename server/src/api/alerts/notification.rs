@@ -10,7 +10,7 @@ use crate::{
         loaders::{AlertChannelRow, AlertRuleRow, NamespaceName},
         scalar::Instant,
     },
-    engine::commands::CommandError,
+    commands::CommandError,
     store::alerts::outbox,
 };
 

@@ -1,9 +1,9 @@
 use async_graphql::SimpleObject;
 
-use crate::{api::scalar::Instant, engine::alerts::Preview};
+use crate::{api::scalar::Instant, engine::alerting::alerts::Preview};
 
 /// The most days that a rule is tried out against.
-pub(super) const MOST_DAYS: i64 = 30;
+pub(super) const MAX_DAYS: i64 = 30;
 
 /// What a rule would have told in the past that the ledger still has. What stalled, and which nodes
 /// were lost, it does not say.

@@ -5,7 +5,7 @@ use super::{
     alert::{Alert, AlertFilter},
     channel::AlertChannel,
     notification::{Notification, NotificationState},
-    preview::{AlertRulePreview, MOST_DAYS},
+    preview::{AlertRulePreview, MAX_DAYS},
     rule::AlertRule,
     rule_input::CreateAlertRuleInput,
 };
@@ -16,13 +16,11 @@ use crate::{
         page::{Connection, Paging, connection, cost},
         query::namespace_id,
     },
-    engine::{
-        alerts::Preview,
-        commands::{
-            BadInput, NewRule,
-            alerts::{MOST_CHANNELS, MOST_RULES, check_rule},
-        },
+    commands::{
+        BadInput, NewRule,
+        alerts::{MAX_CHANNELS, MAX_RULES, check_rule},
     },
+    engine::alerting::alerts::Preview,
     store::alerts::{channels, notes, outbox, rules},
 };
 
@@ -44,7 +42,7 @@ impl AlertQuery {
     ) -> Result<Vec<AlertRule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let rows = rules::list(cx.store().read(), namespace, MOST_RULES).await?;
+        let rows = rules::list(cx.store().read(), namespace, MAX_RULES).await?;
         Ok(rows.into_iter().map(AlertRule).collect())
     }
 
@@ -57,7 +55,7 @@ impl AlertQuery {
     ) -> Result<Vec<AlertChannel>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let rows = channels::list(cx.store().read(), namespace, MOST_CHANNELS).await?;
+        let rows = channels::list(cx.store().read(), namespace, MAX_CHANNELS).await?;
         Ok(rows.into_iter().map(AlertChannel).collect())
     }
 
@@ -73,8 +71,8 @@ impl AlertQuery {
         cx.viewer()?;
         let NewRule { namespace: name, spec } = input.into();
         let namespace = namespace_id(cx, &name).await?;
-        if !(1..=MOST_DAYS).contains(&days) {
-            let problem = format!("is not 1 to {MOST_DAYS} days");
+        if !(1..=MAX_DAYS).contains(&days) {
+            let problem = format!("is not 1 to {MAX_DAYS} days");
             return Err(BadInput::new("days", days, problem, "ask for fewer days").into());
         }
         check_rule(&spec)?;

@@ -11,10 +11,8 @@ use crate::{
         page::DECLARED,
         scalar::Instant,
     },
-    engine::{
-        alerts::{self, Rule},
-        commands::{CommandError, SavedRule},
-    },
+    commands::{CommandError, SavedRule},
+    engine::alerting::alerts::{self, Rule},
     store::alerts::rules,
 };
 

@@ -4,10 +4,8 @@ use uuid::Uuid;
 use super::rule::AlertEvent;
 use crate::{
     api::calendar::CalendarWindow,
-    engine::{
-        alerts::{Quiet, Rule},
-        commands::{NewRule, RuleEdit, RuleSpec},
-    },
+    commands::{NewRule, RuleEdit, RuleSpec},
+    engine::alerting::alerts::{Quiet, Rule},
 };
 
 /// Local time in which nothing is told: what there is to tell is held until it is over.

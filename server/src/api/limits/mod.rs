@@ -21,11 +21,7 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use crate::{
-    clock::Clock,
-    config::Introspection,
-    engine::commands::{Commands, Viewer},
-};
+use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
 mod document;

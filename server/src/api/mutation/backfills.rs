@@ -12,7 +12,7 @@ use crate::{
         retention::NamespaceRetention,
         scalar::Instant,
     },
-    engine::commands::{Call, Manner, Wanted},
+    commands::{Call, Manner, Wanted},
 };
 
 /// Orders about the past.

@@ -16,7 +16,7 @@ use crate::{
         schedule::{CatchUp, OverlapPolicy, Schedule},
         schedule_input::{MisfireInput, given},
     },
-    engine::commands::{BadInput, ByHand, Call, MOST_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
+    commands::{BadInput, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
 };
 
 /// What an order costs, beside the ten that its answer shows: so a request holds a handful.
@@ -303,7 +303,7 @@ impl Outcome {
         Self {
             dry_run,
             matched: done.matched,
-            too_many: done.matched > MOST_AT_ONCE,
+            too_many: done.matched > MAX_AT_ONCE,
             done: done.done,
             refused: done.refused,
             refusals: done.refusals.into_iter().map(told).collect(),

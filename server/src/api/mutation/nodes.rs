@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{context::Ask, error::Result, node::Node},
-    engine::commands::Call,
+    commands::Call,
 };
 
 /// Orders about server processes.

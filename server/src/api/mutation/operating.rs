@@ -12,7 +12,7 @@ use crate::{
         scalar::Instant,
         schedule::CatchUp,
     },
-    engine::commands::{ByHand, Call},
+    commands::{ByHand, Call},
 };
 
 /// Orders about what schedules do.

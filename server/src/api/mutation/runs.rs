@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{context::Ask, error::Result, payload::RunPayload},
-    engine::commands::Call,
+    commands::Call,
 };
 
 /// Orders about runs.

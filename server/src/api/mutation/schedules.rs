@@ -12,7 +12,7 @@ use crate::{
         payload::{CreatedSchedule, DeletePayload, SchedulePayload},
         schedule_input::{CreateScheduleInput, UpdateScheduleInput, new_schedules},
     },
-    engine::commands::{Call, Rollback, Undelete},
+    commands::{Call, Rollback, Undelete},
 };
 
 /// Orders about what schedules are.

@@ -12,7 +12,7 @@ use crate::{
         scalar::Long,
         task_input::{TargetInput, TaskInput},
     },
-    engine::commands::{self, TestCalled},
+    commands::{self, TestCalled},
     target::Outcome,
 };
 

@@ -14,7 +14,7 @@ use crate::{
         payload::{CalendarPayload, ConcurrencyGroupPayload, DeletePayload, WorkflowPayload},
         workflow_input::{CreateWorkflowInput, UpdateWorkflowInput},
     },
-    engine::commands::{Call, GroupEdit},
+    commands::{Call, GroupEdit},
 };
 
 /// Orders about what schedules share.

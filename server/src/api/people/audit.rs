@@ -1,7 +1,7 @@
 use async_graphql::{InputObject, SimpleObject};
 use uuid::Uuid;
 
-use crate::{api::scalar::Instant, engine::commands::Audited, store::audit};
+use crate::{api::scalar::Instant, commands::Audited, store::audit};
 
 /// A change: who made it, when, from where and why.
 #[derive(SimpleObject)]

@@ -9,7 +9,7 @@ use crate::{
         call::call, context::Ask, error::Result, loaders::NamespaceName, page::cost,
         payload::DeletePayload, scalar::Instant,
     },
-    engine::commands::{Call, CommandError, MOST_FEEDS, MadeFeed, NewFeed},
+    commands::{Call, CommandError, MAX_FEEDS, MadeFeed, NewFeed},
     store::feeds,
 };
 
@@ -115,7 +115,7 @@ impl FeedQuery {
         if user != who.id {
             cx.owner()?;
         }
-        let rows = feeds::of_user(cx.store().read(), user, MOST_FEEDS).await?;
+        let rows = feeds::of_user(cx.store().read(), user, MAX_FEEDS).await?;
         Ok(rows.into_iter().map(CalendarFeed).collect())
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         scalar::Instant,
         viewer::Role,
     },
-    engine::commands::{CommandError, Member, NewMembership},
+    commands::{CommandError, Member, NewMembership},
     store::memberships,
 };
 

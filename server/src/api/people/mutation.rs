@@ -10,11 +10,10 @@ use super::{
     user::{CreateServiceAccountInput, CreateUserInput, UserPayload},
 };
 use crate::{
+    access::Tokens,
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
-    engine::{
-        commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
-        quotas::OwnQuotas,
-    },
+    commands::{Call, NewPassword, NewPerson, OwnPassword},
+    model::OwnQuotas,
 };
 
 /// What can be changed about people.

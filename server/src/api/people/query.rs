@@ -15,12 +15,12 @@ use crate::{
         error::Result,
         page::{Connection, Paging, connection, cost},
     },
-    engine::commands::{audit_page, audit_scope},
+    commands::{audit_page, audit_scope},
     store::{Page, memberships, namespaces, sessions, tokens, users},
 };
 
 /// The most sessions of one user that are listed, the latest of them.
-const MOST_SESSIONS: u64 = 200;
+const MAX_SESSIONS: u64 = 200;
 
 /// What can be asked about people.
 #[derive(Default)]
@@ -108,7 +108,7 @@ impl PeopleQuery {
             cx.owner()?;
         }
         let now = cx.commands().clock.now().into();
-        let rows = sessions::of_user(cx.store().read(), user, now, MOST_SESSIONS).await?;
+        let rows = sessions::of_user(cx.store().read(), user, now, MAX_SESSIONS).await?;
         Ok(rows.into_iter().map(|row| Session::of(row, who.session.as_deref())).collect())
     }
 

@@ -1,9 +1,6 @@
 use async_graphql::{InputObject, SimpleObject};
 
-use crate::{
-    api::scalar::Long,
-    engine::{commands::UsedQuotas, quotas::OwnQuotas},
-};
+use crate::{api::scalar::Long, commands::UsedQuotas, model::OwnQuotas};
 
 /// How much of the server a namespace may use, and how much it uses.
 #[derive(SimpleObject)]

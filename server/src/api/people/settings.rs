@@ -3,6 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
+    access::ViewerKind,
     api::{
         call::call,
         context::Ask,
@@ -13,7 +14,7 @@ use crate::{
         scalar::Instant,
         schedule::Schedule,
     },
-    engine::commands::{self, Call, NewView, PersonalSettings, SettingsChange, ViewerKind},
+    commands::{self, Call, NewView, PersonalSettings, SettingsChange},
 };
 
 /// What people keep for themselves.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::quota::NamespaceQuotas;
 use crate::{
     api::{context::Ask, error::Result, scalar::Instant, viewer::Role},
-    engine::commands::CommandError,
+    commands::CommandError,
     store::namespaces,
 };
 

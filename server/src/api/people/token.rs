@@ -11,7 +11,7 @@ use crate::{
         scalar::Instant,
         viewer::Role,
     },
-    engine::commands::{CommandError, MadeToken, NewApiToken},
+    commands::{CommandError, MadeToken, NewApiToken},
     store::tokens,
 };
 

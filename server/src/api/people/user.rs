@@ -12,7 +12,7 @@ use crate::{
         scalar::Instant,
         viewer::Role,
     },
-    engine::commands::CommandError,
+    commands::CommandError,
     store::tokens,
 };
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{context::Ask, error::Result},
-    engine::commands::BadInput,
+    commands::BadInput,
     store::reads::within::Within,
 };
 

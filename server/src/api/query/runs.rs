@@ -19,7 +19,7 @@ use crate::{
         scalar::Instant,
         sort::{RunSort, runs_page, sort_cost},
     },
-    engine::commands::Wanted,
+    commands::Wanted,
     search::List,
     store::{reads, schedules},
 };

@@ -18,7 +18,7 @@ use crate::{
         sort::{ScheduleSort, schedules_page, sort_cost},
         timing::{self, PREVIEW, SchedulePreview, TimingInput, TimingWarning, preview_cost},
     },
-    engine::commands::CommandError,
+    commands::CommandError,
     search::List,
     store::{reads, schedules},
 };

@@ -13,7 +13,7 @@ use crate::{
         page::{Connection, Paging, connection, cost, cost_by},
         workflow::Workflow,
     },
-    engine::commands::groups::MOST_GROUPS,
+    commands::groups::MAX_GROUPS,
     store::{calendars, groups, workflows},
 };
 
@@ -100,7 +100,7 @@ impl ReadingShared {
     ) -> Result<Vec<ConcurrencyGroup>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let rows = groups::list(cx.store().read(), namespace, MOST_GROUPS).await?;
+        let rows = groups::list(cx.store().read(), namespace, MAX_GROUPS).await?;
         Ok(rows.into_iter().map(ConcurrencyGroup).collect())
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{CliError, Server, find, output};
-use crate::cli::{timing::instant, why::Why};
+use crate::cli::{when::future, why::Why};
 
 /// Say that you see to an alert: it goes on all the same, and its end is told
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(super) struct Mute {
     #[command(flatten)]
     one: OneRule,
     /// Until when, within 90 days
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = future)]
     until: DateTime<Utc>,
 }
 

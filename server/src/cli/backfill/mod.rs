@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{CliError, named::Named, timing::instant};
+use super::{CliError, named::Named, when::past};
 
 /// Run a schedule for instants of the past
 #[derive(Debug, Args)]
@@ -48,10 +48,10 @@ struct Wanted {
     #[command(flatten)]
     named: Named,
     /// The first instant
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     from: DateTime<Utc>,
     /// The end, itself excluded; not in the future
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     to: DateTime<Utc>,
     /// Which fires of that time
     #[arg(long, value_enum, default_value = "missing")]

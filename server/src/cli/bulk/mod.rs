@@ -13,7 +13,9 @@ use uuid::Uuid;
 use super::{
     CliError,
     client::{ClientError, Server},
-    output, search,
+    output,
+    progress::Progress,
+    search,
     why::Why,
 };
 use crate::search::List;
@@ -131,6 +133,7 @@ impl Sought {
         }
         let query = order.query();
         let mut before: Option<Value> = None;
+        let progress = Progress::begin(order.action);
         let done = loop {
             let asked = variables.clone();
             let answer = self.server.order(order.action, &query, asked, &order.why).await;
@@ -139,8 +142,10 @@ impl Sought {
             if done["remaining"].as_u64().is_none_or(|left| left == 0) || self.dry_run {
                 break done;
             }
+            progress.tell(format_args!("{} of {} done", done["done"], done["matched"]));
             before = Some(done);
         };
+        drop(progress);
         if self.json {
             output::json(&done)?;
         } else {

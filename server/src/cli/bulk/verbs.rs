@@ -4,7 +4,14 @@ use serde_json::{Value, json};
 
 use super::{Order, Sought};
 use crate::{
-    cli::{CliError, json::object, resume::CatchUp, timing::instant, trigger::context, why::Why},
+    cli::{
+        CliError,
+        json::object,
+        resume::CatchUp,
+        trigger::context,
+        when::{future, past},
+        why::Why,
+    },
     search::List,
 };
 
@@ -29,7 +36,7 @@ pub(super) struct Pause {
     #[arg(long)]
     reason: String,
     /// When they resume by themselves [default: when somebody resumes them]
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
 }
 
@@ -67,7 +74,7 @@ pub(super) struct Trigger {
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
     /// Run as if they were due at this instant
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
     as_of: Option<DateTime<Utc>>,
     #[command(flatten)]
     why: Why,

@@ -2,14 +2,14 @@ use super::Finding;
 use crate::{
     app,
     config::Config,
-    engine::alerts::Checkup,
+    engine::alerting::alerts::Checkup,
     store::{Store, StoreError},
 };
 
 const CHECK: &str = "alert channels";
 
 /// More channels are not named one by one.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// What is said of the channels by which people are told. Without keys that can be read, nothing:
 /// that is said of the keys.
@@ -23,9 +23,9 @@ pub(super) async fn look(config: &Config, store: &Store) -> Result<Vec<Checkup>,
 /// The same in words.
 pub(super) fn examine(channels: &[Checkup]) -> Vec<Finding> {
     let mut found: Vec<Finding> = channels.iter().filter_map(judge).collect();
-    let more = found.len().saturating_sub(MOST_NAMED);
+    let more = found.len().saturating_sub(MAX_NAMED);
     if more > 0 {
-        found.truncate(MOST_NAMED);
+        found.truncate(MAX_NAMED);
         let text = format!("{more} more channels are as bad");
         found.push(Finding::warning(CHECK, text, "mend those above first, and look again"));
     }
@@ -68,7 +68,7 @@ fn judge(channel: &Checkup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::{super::Level, *};
-    use crate::engine::vault::VaultError;
+    use crate::vault::VaultError;
 
     fn channel(name: &str, failures: usize) -> Checkup {
         let error = (failures > 0).then(|| "it answered 410".to_owned());
@@ -92,7 +92,7 @@ mod tests {
     fn many_are_not_named_one_by_one() {
         let many: Vec<_> = (0..50).map(|number| channel(&number.to_string(), 1)).collect();
         let found = examine(&many);
-        assert_eq!(found.len(), MOST_NAMED + 1);
+        assert_eq!(found.len(), MAX_NAMED + 1);
         assert!(found.last().unwrap().found.starts_with("30 more"), "{found:?}");
     }
 }

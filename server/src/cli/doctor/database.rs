@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Role},
     store::{
         Migrations, Options, Schema, Store, StoreError, alerts, backup,
-        claims::MOST_OFFSET_MS,
+        claims::MAX_OFFSET_MS,
         inspect::{self, Look},
         reads::feed,
         secrets, users,
@@ -95,8 +95,8 @@ fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) 
     let ms = offset.num_milliseconds();
     let found = format!("this machine's clock is {ms} ms ahead of the database's");
     let help = "let both machines follow a time server (chrony, systemd-timesyncd)";
-    if ms.abs() > MOST_OFFSET_MS {
-        let limit = MOST_OFFSET_MS / 1_000;
+    if ms.abs() > MAX_OFFSET_MS {
+        let limit = MAX_OFFSET_MS / 1_000;
         let found = format!("{found}; a node with more than {limit} s does not schedule");
         Finding::error("clock", found, help)
     } else if ms.abs() > NOTICED_MS {

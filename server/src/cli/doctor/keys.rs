@@ -8,7 +8,7 @@ use nix::unistd::{Gid, getegid, geteuid, getgroups};
 use uuid::Uuid;
 
 use super::Finding;
-use crate::{app, config::Config, engine::vault::VaultError};
+use crate::{app, config::Config, vault::VaultError};
 
 /// What others may do with a file, from its mode, and what its group may not.
 const OTHERS: u32 = 0o007;

@@ -9,7 +9,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    engine::commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
     target::{Command, Http, Method, Target},
 };
 
@@ -197,6 +197,7 @@ fn http(params: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         max_redirects: if is_on(params, "follow") { 5 } else { 0 },
         output: crate::target::Answers::default(),
         signing_secret: None,
+        client_certificate: None,
     })
 }
 

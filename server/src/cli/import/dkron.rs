@@ -13,7 +13,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    engine::commands::modules::file::{DstEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, ScheduleEntry},
     target::{Command, Http, Method, Secret, Target},
 };
 
@@ -147,6 +147,7 @@ fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         max_redirects: 5,
         output: crate::target::Answers::default(),
         signing_secret: None,
+        client_certificate: None,
     })
 }
 

@@ -11,7 +11,7 @@ use super::{
     gathered::{Gathered, Origin},
 };
 use crate::{
-    engine::commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
     target::{Command, Target},
 };
 

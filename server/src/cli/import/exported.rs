@@ -4,10 +4,8 @@ use serde_json::Value;
 
 use super::plain::quoted;
 use crate::{
-    engine::{
-        Task,
-        commands::modules::file::{ScheduleEntry, TaskEntry},
-    },
+    commands::modules::file::{ScheduleEntry, TaskEntry},
+    model::Task,
     target::{Command, Target},
 };
 

@@ -7,7 +7,7 @@ use timetable::{Definition, DstPolicy, Timetable};
 use super::names::Names;
 use crate::{
     cli::CliError,
-    engine::commands::{
+    commands::{
         Format,
         modules::file::{File, ScheduleEntry, WorkflowEntry},
     },

@@ -7,7 +7,7 @@ use serde_json::Value;
 use timetable::Dialect;
 
 use super::{cronicle, crontab, dkron, eventbridge, gathered::Gathered, kubernetes};
-use crate::engine::commands::{Format, modules::file::File};
+use crate::commands::{Format, modules::file::File};
 
 /// Beside what is fixed, a report says each entry again, and a note about each of its words.
 const MAX_GROWTH: usize = 200;

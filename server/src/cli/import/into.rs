@@ -5,7 +5,7 @@ use clap::Args;
 use super::gathered::Gathered;
 use crate::{
     cli::{CliError, modules, output},
-    engine::commands::Format,
+    commands::Format,
 };
 
 /// Where what comes out goes.

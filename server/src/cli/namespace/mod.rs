@@ -5,9 +5,10 @@ mod quotas;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output, why::Why};
+use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
-    engine::{commands::Call, quotas::OwnQuotas},
+    commands::Call,
+    model::OwnQuotas,
     store::{Window, namespaces},
 };
 
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Namespace {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }

@@ -4,10 +4,8 @@ use serde_json::json;
 
 use crate::{
     cli::{CliError, offline::Office, output, why::Why},
-    engine::{
-        commands::{Call, CommandError},
-        quotas::OwnQuotas,
-    },
+    commands::{Call, CommandError},
+    model::OwnQuotas,
     store::namespaces,
 };
 

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use timetable::{DstPolicy, Timetable};
 
-use super::{MOST, fires::PreviewFire};
+use super::{MAX, fires::PreviewFire};
 use crate::cli::{
     CliError,
     timing::{Defaults, definition, instant, translated},
@@ -83,8 +83,8 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Ans
         None => count,
         Some(count) => usize::try_from(count)
             .ok()
-            .filter(|count| *count <= MOST)
-            .ok_or_else(|| format!("count {count}: give a whole number up to {MOST}"))?,
+            .filter(|count| *count <= MAX)
+            .ok_or_else(|| format!("count {count}: give a whole number up to {MAX}"))?,
     };
     let dst = DstPolicy {
         gap: question.dst_gap.unwrap_or(defaults.dst.gap),

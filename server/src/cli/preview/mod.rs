@@ -14,7 +14,7 @@ use fires::{PreviewFire, Printed};
 use super::{CliError, output, timing::Timing};
 
 /// The most that is shown of one timing.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Show the next fires of a timing
 #[derive(Debug, Args)]
@@ -52,6 +52,6 @@ impl Preview {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let help = || format!("give a whole number from 1 to {MOST}");
-    text.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(help)
+    let help = || format!("give a whole number from 1 to {MAX}");
+    text.parse().ok().filter(|count| (1..=MAX).contains(count)).ok_or_else(help)
 }

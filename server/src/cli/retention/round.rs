@@ -6,13 +6,11 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::super::{CliError, flags::Place, offline::Office, output};
+use super::super::{CliError, flags::Existing, offline::Office, output};
 use crate::{
     app,
-    engine::{
-        commands::CommandError,
-        retention::{self, Manner, Preview, RetentionReport},
-    },
+    commands::CommandError,
+    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
     store::namespaces,
     telemetry::Metrics,
 };
@@ -21,7 +19,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Round {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     /// Only say what would go
     #[arg(long)]
     dry_run: bool,
@@ -38,7 +36,7 @@ type Line = (&'static str, Option<String>, i64, i64);
 
 impl Round {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let settings = app::retention(&self.place.config()?);
+        let settings = app::retention(&self.place.place.config()?);
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         if self.dry_run {
             let preview = retention::preview(&settings, &store, clock.now(), None, None).await;

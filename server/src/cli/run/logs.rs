@@ -2,19 +2,29 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{One, refused_if_none};
-use crate::cli::{CliError, output};
+use crate::{
+    cli::{
+        CliError,
+        await_run::{BETWEEN, has_settled},
+        output,
+    },
+    clock::Clock,
+};
 
 /// Print what a run has printed so far
 #[derive(Debug, Args)]
-pub(super) struct Logs {
+pub(in crate::cli) struct Logs {
     #[command(flatten)]
     one: One,
     /// Only of this task
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
+    /// Go on until the run has settled
+    #[arg(long, short)]
+    follow: bool,
 }
 
-const RUN: &str = "query ($id: UUID!) { run(id: $id) { id } }";
+const RUN: &str = "query ($id: UUID!) { run(id: $id) { id state } }";
 
 const PAGE: &str = "query ($id: UUID!, $after: String) {
     taskLog(runId: $id, first: 200, after: $after) {
@@ -23,27 +33,38 @@ const PAGE: &str = "query ($id: UUID!, $after: String) {
 }";
 
 impl Logs {
-    pub(super) async fn run(self) -> Result<(), CliError> {
+    pub(in crate::cli) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "read the log";
         let One { server, run, json } = &self.one;
-        let found = server.ask(ACTION, RUN, json!({ "id": run })).await?;
-        refused_if_none(ACTION, *run, &found["run"])?;
+        let clock = Clock::system();
         let mut after = Value::Null;
         loop {
-            let asked = json!({ "id": run, "after": after });
-            let mut page = server.ask(ACTION, PAGE, asked).await?["taskLog"].take();
-            for line in page["nodes"].as_array().into_iter().flatten() {
-                let is_meant = self.task.as_ref().is_none_or(|task| line["task"] == **task);
-                if is_meant && *json {
-                    output::json(line)?;
-                } else if is_meant {
-                    print(line)?;
+            // Asked before the lines are: what is written until it settles is read.
+            let found = server.ask(ACTION, RUN, json!({ "id": run })).await?["run"].take();
+            refused_if_none(ACTION, *run, &found)?;
+            loop {
+                let asked = json!({ "id": run, "after": after });
+                let mut page = server.ask(ACTION, PAGE, asked).await?["taskLog"].take();
+                for line in page["nodes"].as_array().into_iter().flatten() {
+                    let is_meant = self.task.as_ref().is_none_or(|task| line["task"] == **task);
+                    if is_meant && *json {
+                        output::json(line)?;
+                    } else if is_meant {
+                        print(line)?;
+                    }
+                }
+                let end = page["pageInfo"]["endCursor"].take();
+                if !end.is_null() {
+                    after = end;
+                }
+                if page["pageInfo"]["hasNextPage"] != true {
+                    break;
                 }
             }
-            if page["pageInfo"]["hasNextPage"] != true {
+            if !self.follow || has_settled(&found) {
                 return Ok(());
             }
-            after = page["pageInfo"]["endCursor"].take();
+            clock.sleep(BETWEEN).await;
         }
     }
 }

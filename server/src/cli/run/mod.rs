@@ -6,6 +6,7 @@ mod logs;
 mod show;
 
 use clap::{Args, Subcommand};
+pub(super) use logs::Logs;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -25,7 +26,7 @@ pub(super) struct Run {
 #[derive(Debug, Subcommand)]
 enum Action {
     Show(show::Show),
-    Logs(logs::Logs),
+    Logs(Logs),
     Cancel(cancel::Cancel),
     Retry(again::Retry),
     Rerun(again::Rerun),

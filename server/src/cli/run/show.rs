@@ -35,7 +35,7 @@ fn print(run: &Value) -> Result<(), CliError> {
         "run {} of {of}, by {}: {}",
         output::cell(&run["id"]),
         output::cell(&run["trigger"]).to_lowercase(),
-        output::cell(&run["state"]).to_lowercase(),
+        output::state(&run["state"]),
     ))?;
     output::line(format!("  workflow {workflow} version {version}"))?;
     let (due, started) = (output::cell(&run["scheduledAt"]), output::cell(&run["startedAt"]));

@@ -15,14 +15,14 @@ use crate::{
 
 /// A term that this node has begun.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct Tenure {
+pub(in crate::engine) struct LeaseTerm {
     /// What each write names.
     pub(in crate::engine) fence: Fence,
     /// Nothing new is begun from then on.
     until: Instant,
 }
 
-impl Tenure {
+impl LeaseTerm {
     /// A term that was asked for at `asked`: it ends a sixth of it earlier than the lease does.
     pub(in crate::engine) fn new(fence: Fence, asked: Instant, term: Duration) -> Self {
         Self { fence, until: asked + term - term / 6 }
@@ -59,7 +59,7 @@ pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,
     term: Duration,
-) -> Result<Option<Tenure>, EngineError> {
+) -> Result<Option<LeaseTerm>, EngineError> {
     if !core.may_schedule().await? {
         return Ok(None);
     }
@@ -72,7 +72,7 @@ pub(in crate::engine) async fn lead(
         core.cluster.note_term(name, theirs, core.clock.instant());
     }
     Ok(match answer {
-        Term::Held(epoch) => Some(Tenure::new(Fence { name, holder, epoch }, asked, term)),
+        Term::Held(epoch) => Some(LeaseTerm::new(Fence { name, holder, epoch }, asked, term)),
         Term::Elsewhere => None,
     })
 }

@@ -11,42 +11,24 @@
 //! asks nobody. A node that is alone asks for no shard, and pays nothing for the others that are
 //! not there.
 //!
-//! - `ring`: which nodes own which shards, and when a node may claim what; pure
-//! - `fleet`: the nodes as they were at the last heartbeat; pure
-//! - `offset`: how far a clock is from the database's; pure
-//! - `steps`: steps of the wall clock; pure
-//! - `compare`: the clock here beside the database's
-//! - `handle`: what a node knows of the others and of itself
-//! - `beating`: how a node says that it lives, and hears who else does
-//! - `witness`: for how long the others are silent, by the clock that nobody steps; pure
 //! - `lead`: terms of services that one node does for all
-//! - `terms`: for how long those of others last, by the clock that nobody steps; pure
+//! - `membership`: how a node joins, beats and stops what was taken from it
+//! - `relay`: wakes the other nodes and is woken by them
 //! - `namesake`: whether the process that bears a name already is still there
-//! - `process`: how a machine tells its processes apart
-//! - `issues`: what is wrong with the cluster, for people
+//! - `live_range`: where in the ledger something is alive
+//! - `clock_watch`: sees when the wall clock is set
 
-mod beating;
-mod compare;
-mod fleet;
-mod handle;
-mod issues;
+pub(crate) mod clock_watch;
 mod lead;
+pub(crate) mod live_range;
+pub(crate) mod membership;
 mod namesake;
-mod offset;
-mod process;
-mod ring;
-mod steps;
-mod terms;
-mod witness;
+pub(crate) mod relay;
 
-pub(super) use compare::Comparison;
-pub use fleet::{Fleet, places};
-pub use handle::{Cluster, Standing};
-pub(super) use issues::describe;
-pub use issues::{Issue, issues, redis};
-pub(super) use lead::{Tenure, lead};
+pub use super::core::nodes::{
+    Cluster, Fleet, Issue, SHARDS, Standing, issues, owners, places, redis,
+};
+pub(crate) use super::core::nodes::{Comparison, describe};
+pub(super) use super::core::nodes::{Reading, Share, own_process};
+pub(super) use lead::{LeaseTerm, lead};
 pub(super) use namesake::{has_namesake, make_way};
-pub(super) use offset::Reading;
-pub(super) use process::own_process;
-pub(super) use ring::Share;
-pub use ring::{SHARDS, owners};

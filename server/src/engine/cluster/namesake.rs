@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use entity::node::BeatsIn;
 
-use super::{
-    Cluster,
-    process::{goes_on, own_process},
-};
+use super::Cluster;
 use crate::{
     clock::Clock,
-    engine::{EngineError, Settings, relay},
+    engine::{
+        EngineError, Settings,
+        cluster::relay,
+        core::nodes::{goes_on, own_process},
+    },
     store::{
         Store,
         nodes::{Doubt, Living},
@@ -130,7 +131,8 @@ fn taken(namesake: &Living) -> EngineError {
 mod tests {
     use entity::Timestamp;
 
-    use super::{super::fleet::tests::member, way as way_of, *};
+    use super::{way as way_of, *};
+    use crate::engine::core::nodes::member;
 
     const EXPIRY: Duration = Duration::from_secs(30);
 

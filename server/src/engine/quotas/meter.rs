@@ -6,7 +6,7 @@ use std::{
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::{OwnQuotas, Quotas};
+use crate::model::{OwnQuotas, Quotas};
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;

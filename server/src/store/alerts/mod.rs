@@ -10,6 +10,7 @@
 //! - `feeds`: what went badly since a cursor; `standing`: whether it still does
 //! - `past`: what went badly long ago
 //! - `notes`: the alerts
+//! - `pings`: calls to the watchdogs of schedules
 //! - `outbox`: the messages; `sendings`: how the last ones ended
 
 pub mod channels;
@@ -17,6 +18,7 @@ pub mod feeds;
 pub mod notes;
 pub mod outbox;
 pub mod past;
+pub mod pings;
 pub mod rules;
 pub mod sealed;
 pub mod sendings;

@@ -13,7 +13,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, bulk::Bulk};
+use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, db::bulk::Bulk};
 
 /// How an alert that is not over goes on.
 #[derive(Clone, Debug)]
@@ -211,9 +211,9 @@ pub async fn to_tell(store: &Store, now: Timestamp) -> Result<Vec<ToTell>, Store
 }
 
 /// So many alerts are told in one message, and written in one transaction.
-const MOST_TOLD: u64 = 10_000;
+const MAX_TOLD: u64 = 10_000;
 
-/// What a rule has to tell at `now`, in the order in which it is told, at most [`MOST_TOLD`].
+/// What a rule has to tell at `now`, in the order in which it is told, at most [`MAX_TOLD`].
 fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::RuleId.eq(rule))
@@ -221,7 +221,7 @@ fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
         .filter(Column::TellAt.lte(now.0))
         .order_by_asc(Column::TellAt)
         .order_by_asc(Column::Id)
-        .limit(MOST_TOLD)
+        .limit(MAX_TOLD)
 }
 
 /// The keys of what [`ripe`] gives.

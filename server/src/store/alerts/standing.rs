@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    bulk::{Bulk, MOST_ROWS},
+    db::bulk::{Bulk, MAX_ROWS},
     reads::{schedules, search::Sought},
 };
 
@@ -169,7 +169,7 @@ pub async fn still_waiting(
              AND r.available_at <= {{0}})"
     );
     let mut waiting = HashSet::new();
-    for schedules in schedules.chunks(MOST_ROWS) {
+    for schedules in schedules.chunks(MAX_ROWS) {
         let schedules = Bulk::default().uuid("id", schedules.iter().copied());
         let statement = schedules.statement(store.dialect(), &sql, vec![before.0.into()]);
         let rows = Row::find_by_statement(statement).all(store.read()).await?;

@@ -12,7 +12,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window, bulk::Bulk};
+use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
 
 /// Which backfills. What is None does not narrow.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,10 @@ use entity::{fire, node, run, task_run};
 use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, bulk::Bulk, days::Days};
+use crate::store::{
+    Store, StoreError,
+    db::{bulk::Bulk, days::Days},
+};
 
 /// Runs by key.
 pub async fn runs(store: &Store, ids: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {

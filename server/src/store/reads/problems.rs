@@ -14,7 +14,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{runs::ended_badly, within::Within};
-use crate::store::{Store, StoreError, bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::Bulk};
 
 /// The number of runs, and of fires, that are looked at: the newest.
 pub const MAX_LOOKED_AT: u64 = 2_000;

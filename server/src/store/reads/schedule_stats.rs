@@ -7,7 +7,7 @@ use entity::{Timestamp, run::State};
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, bulk::Bulk, days::first_key};
+use crate::store::{Store, StoreError, days::first_key, db::bulk::Bulk};
 
 /// The number of runs of one schedule that are read at the most.
 pub const MAX_RUNS: u64 = 500;

@@ -8,8 +8,10 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    bulk::Bulk,
-    days::{DAY_MS, day_of, first_key},
+    db::{
+        bulk::Bulk,
+        days::{DAY_MS, day_of, first_key},
+    },
 };
 
 /// How many fires came to which end. A fire whose run somebody cancelled came to none of these.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::folder::Folder;
-use crate::target::result::{MOST_RESULT_BYTES, too_large};
+use crate::target::result::{MAX_RESULT_BYTES, too_large};
 
 /// A file between the server and one attempt's program: with the run's context for it, or for what
 /// it gives back. It goes away with this value.
@@ -55,7 +55,7 @@ impl AttemptFile {
         let unreadable = |error: io::Error| format!("its output file could not be read: {error}");
         let size = self.file.metadata().map_err(unreadable)?.len();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        if size > MOST_RESULT_BYTES {
+        if size > MAX_RESULT_BYTES {
             return Err(too_large(size));
         }
         let mut text = vec![0; size];

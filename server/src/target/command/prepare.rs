@@ -9,8 +9,8 @@ pub(super) struct Invoked {
 }
 
 /// The longest text that Linux hands to a program, with room for a name and the final NUL.
-const MOST_BYTES: usize = 120 * 1024;
-const MOST_ARGS: usize = 1024;
+const MAX_BYTES: usize = 120 * 1024;
+const MAX_ARGS: usize = 1024;
 const SHELL: &str = "/bin/sh";
 
 /// Reads a definition, or says which field is wrong.
@@ -40,9 +40,9 @@ pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
 }
 
 fn check_texts(definition: &Command) -> Result<(), TargetError> {
-    if definition.args.len() > MOST_ARGS {
+    if definition.args.len() > MAX_ARGS {
         let problem = format!("{} arguments are given", definition.args.len());
-        let help = format!("at most {MOST_ARGS} are handed over");
+        let help = format!("at most {MAX_ARGS} are handed over");
         return Err(TargetError::invalid("command.args", problem, help));
     }
     for (name, text) in [
@@ -65,9 +65,9 @@ fn check_text(field: &str, text: &str) -> Result<(), TargetError> {
     if text.contains('\0') {
         return Err(TargetError::invalid(field, "has a NUL character", "leave it out"));
     }
-    if text.len() > MOST_BYTES {
+    if text.len() > MAX_BYTES {
         let problem = format!("has {} bytes", text.len());
-        let help = format!("at most {MOST_BYTES} fit; put the rest into a file");
+        let help = format!("at most {MAX_BYTES} fit; put the rest into a file");
         return Err(TargetError::invalid(field, problem, help));
     }
     Ok(())

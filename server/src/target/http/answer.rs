@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::definition::Http;
 use crate::target::{
-    result::{MOST_NESTING, nesting},
+    result::{MAX_NESTING, nesting},
     text::{millis, storable},
 };
 
@@ -26,10 +26,10 @@ const KEPT: [&str; 6] =
     ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
 
 /// A body that is JSON is stored when it is no larger than a context may be.
-const MOST_JSON: usize = 256 * 1024;
+const MAX_JSON: usize = 256 * 1024;
 
 /// Of any other, so much from its beginning: it is there for an operator to read.
-const MOST_TEXT: usize = 64 * 1024;
+const MAX_TEXT: usize = 64 * 1024;
 
 impl Answer {
     /// Reads an answer, its body up to `limit` bytes.
@@ -99,16 +99,16 @@ impl Answer {
         // An escaped NUL cannot be stored as JSON everywhere, and what nests too deep would not be
         // read again; as text both can.
         let plain = !self.truncated
-            && self.body.len() <= MOST_JSON
+            && self.body.len() <= MAX_JSON
             && !memmem(&self.body, br"\u0000")
-            && nesting(&self.body) <= MOST_NESTING;
+            && nesting(&self.body) <= MAX_NESTING;
         if plain
             && self.is_json()
             && let Ok(value) = serde_json::from_slice(&self.body)
         {
             return (value, false);
         }
-        let stored = &self.body[..self.body.len().min(MOST_TEXT)];
+        let stored = &self.body[..self.body.len().min(MAX_TEXT)];
         (Value::String(storable(stored)), self.truncated || stored.len() < self.body.len())
     }
 

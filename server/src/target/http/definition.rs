@@ -40,6 +40,10 @@ pub struct Http {
     /// four, apart by spaces, sign at once while one replaces another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<Secret>,
+    /// The certificate that the request shows of itself (mTLS): `{{ secrets.name }}`, of a secret
+    /// that holds the certificate, those between it and its authority, and its private key, in PEM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<Secret>,
 }
 
 /// What becomes of an answer.
@@ -94,6 +98,7 @@ impl Http {
             max_redirects: MAX_REDIRECTS,
             output: Answers::Keep,
             signing_secret: None,
+            client_certificate: None,
         }
     }
 }
@@ -111,6 +116,7 @@ impl fmt::Debug for Http {
             .field("max_redirects", &self.max_redirects)
             .field("output", &self.output)
             .field("signing_secret", &self.signing_secret)
+            .field("client_certificate", &self.client_certificate)
             .finish()
     }
 }

@@ -57,7 +57,7 @@ impl JsonSchema for StatusSet {
                 range,
                 {
                     "type": "array", "items": { "anyOf": [status, range] },
-                    "minItems": 1, "maxItems": MOST_RANGES,
+                    "minItems": 1, "maxItems": MAX_RANGES,
                 },
             ],
         })
@@ -106,14 +106,14 @@ impl<'de> de::Visitor<'de> for Statuses {
         while let Some(StatusSet(more)) = list.next_element()? {
             ranges.extend(more);
         }
-        if ranges.is_empty() || ranges.len() > MOST_RANGES {
+        if ranges.is_empty() || ranges.len() > MAX_RANGES {
             return Err(de::Error::invalid_length(ranges.len(), &"1 to 32 statuses or ranges"));
         }
         Ok(StatusSet(ranges))
     }
 }
 
-const MOST_RANGES: usize = 32;
+const MAX_RANGES: usize = 32;
 
 fn range(first: u16, last: u16) -> Option<StatusSet> {
     (100 <= first && first <= last && last <= 599).then(|| StatusSet(vec![first..=last]))

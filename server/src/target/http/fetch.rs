@@ -5,7 +5,7 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 
-use super::{client::client, failure::explain, place::origin};
+use super::{client::ClientFactory, failure::explain, place::origin};
 use crate::target::{
     Policy, TargetError,
     egress::{Egress, Resolver},
@@ -14,7 +14,7 @@ use crate::target::{
 /// How long an answer may take as a whole.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What is longer is no document that anybody asked for.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// Sends requests of the server itself to a place that its operator named: within the egress
 /// policy, without following redirects, with a limit of time and size.
@@ -47,8 +47,8 @@ impl Fetcher {
     /// A fetcher for that policy.
     pub fn new(policy: &Policy) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
-        let client = client(Resolver::new(egress), policy.ca_pem.as_deref())?;
-        Ok(Self { client, egress })
+        let factory = ClientFactory::new(Resolver::new(egress), policy.ca_pem.as_deref())?;
+        Ok(Self { client: factory.client()?, egress })
     }
 
     /// Sends a request and reads the whole answer.
@@ -66,8 +66,8 @@ impl Fetcher {
         let content_type = answer.headers().get(CONTENT_TYPE).cloned();
         let mut body = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(broken)? {
-            if body.len() + part.len() > MOST_BYTES {
-                return Err(failed(format!("the answer has more than {MOST_BYTES} bytes")));
+            if body.len() + part.len() > MAX_BYTES {
+                return Err(failed(format!("the answer has more than {MAX_BYTES} bytes")));
             }
             body.extend_from_slice(&part);
         }

@@ -1,7 +1,8 @@
 //! Requests over HTTP.
 //!
 //! A definition is read once into a `Prepared` request, by the same code when it is saved and
-//! when it is sent: what was accepted can be sent. One client serves all requests; it resolves
+//! when it is sent: what was accepted can be sent. One client serves all requests that show no
+//! certificate of their own; it resolves
 //! names through the egress guard, uses no proxy and follows no redirect by itself. Redirects are
 //! followed here, since each hop must be judged again and must not carry secrets to a stranger.
 //! An answer is read up to the output limit and no further. Messages and log lines name the
@@ -11,7 +12,8 @@
 //! - `expected`: the set of statuses that count as success
 //! - `prepare`: reads a definition, or says which field is wrong
 //! - `message`: the headers and the body of one attempt
-//! - `client`: the shared client and its TLS
+//! - `client`: clients and their TLS; most requests share one
+//! - `identity`: certificates that requests show of themselves
 //! - `sender`: sends, follows redirects, keeps the time limit
 //! - `redirect`: what the next hop is and what it may carry; pure
 //! - `answer`: reads an answer within bounds and judges it
@@ -25,6 +27,7 @@ mod definition;
 mod expected;
 mod failure;
 mod fetch;
+mod identity;
 mod message;
 mod place;
 mod prepare;

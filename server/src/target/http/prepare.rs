@@ -1,7 +1,10 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::definition::{Http, MAX_REDIRECTS, Method};
+use super::{
+    definition::{Http, MAX_REDIRECTS, Method},
+    identity::Identity,
+};
 use crate::target::{Secret, TargetError, egress::Egress, signature::Signer};
 
 /// A definition that was read and found good.
@@ -12,11 +15,13 @@ pub(super) struct Prepared<'a> {
     /// The headers of the definition, marked as sensitive.
     pub(super) headers: HeaderMap,
     pub(super) signer: Option<Signer>,
+    /// Shown to the definition's own origin.
+    pub(super) identity: Option<Identity>,
 }
 
-const MOST_URL_BYTES: usize = 8 * 1024;
-const MOST_BODY_BYTES: usize = 256 * 1024;
-const MOST_HEADERS: usize = 64;
+const MAX_URL_BYTES: usize = 8 * 1024;
+const MAX_BODY_BYTES: usize = 256 * 1024;
+const MAX_HEADERS: usize = 64;
 
 /// Set by Carillon or by the protocol; a second value would contradict the first.
 const RESERVED: [&str; 13] = [
@@ -54,14 +59,15 @@ pub(super) fn prepare<'a>(
         method: method(definition.method),
         headers: headers(definition)?,
         signer: definition.signing_secret.as_ref().map(signer).transpose()?,
+        identity: identity(definition)?,
     })
 }
 
 fn url(text: &str, egress: &Egress) -> Result<Url, TargetError> {
     const FIELD: &str = "http.url";
-    if text.len() > MOST_URL_BYTES {
+    if text.len() > MAX_URL_BYTES {
         let problem = format!("the URL has {} bytes", text.len());
-        return Err(TargetError::invalid(FIELD, problem, format!("at most {MOST_URL_BYTES} fit")));
+        return Err(TargetError::invalid(FIELD, problem, format!("at most {MAX_URL_BYTES} fit")));
     }
     let url = Url::parse(text).map_err(|error| {
         TargetError::invalid(FIELD, format!("not a URL: {error}"), "write https://host/path")
@@ -85,9 +91,9 @@ fn method(method: Method) -> reqwest::Method {
 }
 
 fn headers(definition: &Http) -> Result<HeaderMap, TargetError> {
-    if definition.headers.len() > MOST_HEADERS {
+    if definition.headers.len() > MAX_HEADERS {
         let problem = format!("{} headers are given", definition.headers.len());
-        let help = format!("at most {MOST_HEADERS} are sent");
+        let help = format!("at most {MAX_HEADERS} are sent");
         return Err(TargetError::invalid("http.headers", problem, help));
     }
     let mut headers = HeaderMap::new();
@@ -134,12 +140,27 @@ fn signer(secret: &Secret) -> Result<Signer, TargetError> {
     })
 }
 
+fn identity(definition: &Http) -> Result<Option<Identity>, TargetError> {
+    let given = definition.client_certificate.as_ref().filter(|pem| !pem.expose().is_empty());
+    let identity = given.map(|pem| {
+        Identity::from_pem(pem.expose()).map_err(|problem| {
+            TargetError::invalid(
+                "http.client_certificate",
+                problem,
+                "give the secret the certificate, those between it and its authority, and its \
+                 private key, in PEM",
+            )
+        })
+    });
+    identity.transpose()
+}
+
 fn check_body(definition: &Http) -> Result<(), TargetError> {
     let Some(body) = &definition.body else { return Ok(()) };
     let bytes = body.as_str().map_or_else(|| body.to_string().len(), str::len);
-    if bytes > MOST_BODY_BYTES {
+    if bytes > MAX_BODY_BYTES {
         let problem = format!("the body has {bytes} bytes");
-        let help = format!("at most {MOST_BODY_BYTES} are sent");
+        let help = format!("at most {MAX_BODY_BYTES} are sent");
         return Err(TargetError::invalid("http.body", problem, help));
     }
     Ok(())

@@ -9,9 +9,10 @@ use url::Url;
 
 use super::{
     answer::Answer,
-    client,
+    client::ClientFactory,
     definition::{Answers, Http},
     failure::{Failure, explain},
+    identity::{Clients, Identity},
     message::{Message, compose},
     place::{authority, origin},
     prepare::prepare,
@@ -23,7 +24,7 @@ use crate::{
         Invocation, Outcome, Policy, TargetError,
         egress::{Egress, Resolver},
         log::Log,
-        result::{self, MOST_NESTING, nesting, too_deep},
+        result::{self, MAX_NESTING, nesting, too_deep},
         text::{Seconds, millis},
     },
 };
@@ -32,6 +33,9 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::target) struct Sender {
     client: Client,
+    factory: ClientFactory,
+    /// Those that show a certificate.
+    certified: Clients,
     egress: Egress,
     output_limit: usize,
     clock: Clock,
@@ -46,8 +50,18 @@ impl Sender {
     /// The same, with the names resolved by `resolver`.
     fn resolving(resolver: Resolver, policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
-        let client = client::client(resolver, policy.ca_pem.as_deref())?;
-        Ok(Self { client, egress, output_limit: policy.output_limit_bytes, clock })
+        let factory = ClientFactory::new(resolver, policy.ca_pem.as_deref())?;
+        let (client, certified) = (factory.client()?, Clients::default());
+        let output_limit = policy.output_limit_bytes;
+        Ok(Self { client, factory, certified, egress, output_limit, clock })
+    }
+
+    /// The client that shows `identity`.
+    fn client_of(&self, identity: Option<&Identity>) -> Result<Client, TargetError> {
+        match identity {
+            None => Ok(self.client.clone()),
+            Some(identity) => self.certified.get(identity, || self.factory.client_with(identity)),
+        }
     }
 
     /// Whether `definition` could be sent.
@@ -91,9 +105,12 @@ impl Sender {
         let message = compose(&request, invocation, &self.clock).map_err(Failure::Step)?;
         log.system(format!("{} {}", message.method, origin(&request.url))).await;
 
+        let client = self
+            .client_of(request.identity.as_ref())
+            .map_err(|error| Failure::Step(error.to_string()))?;
+        let first = Hop { client, url: request.url, message };
         let most = definition.max_redirects;
-        let (response, url, redirects) =
-            self.follow(request.url, message, most, log, limit).await?;
+        let (response, url, redirects) = self.follow(first, most, log, limit).await?;
         let place = authority(&url);
         let answer = limit
             .keep(Answer::read(response, self.output_limit, redirects))
@@ -107,18 +124,18 @@ impl Sender {
         Ok((answer, judged))
     }
 
-    /// Sends `message` and follows redirects; each hop is judged before it is taken.
+    /// Sends the first request and follows redirects; each hop is judged before it is taken.
     async fn follow(
         &self,
-        mut url: Url,
-        mut message: Message,
+        first: Hop,
         most: u8,
         log: &Log<'_>,
         limit: &Limit<'_>,
     ) -> Result<(Response, Url, u8), Failure> {
+        let Hop { mut client, mut url, mut message } = first;
         let mut redirects = 0;
         loop {
-            let response = self.send(&url, &message, limit).await?;
+            let response = send(&client, &url, &message, limit).await?;
             let status = response.status();
             let place = authority(&url);
             let step = |problem| Failure::Step(format!("{place} {problem}"));
@@ -135,33 +152,41 @@ impl Sender {
             })?;
             log.system(format!("{place} answered {status}, redirected to {}", origin(&next))).await;
             message = redirect::forward(message, status, &url, &next);
+            if url.origin() != next.origin() {
+                // A stranger is shown no certificate either.
+                client = self.client.clone();
+            }
             url = next;
             redirects += 1;
         }
     }
+}
 
-    async fn send(
-        &self,
-        url: &Url,
-        message: &Message,
-        limit: &Limit<'_>,
-    ) -> Result<Response, Failure> {
-        // A header of the definition replaces one of ours of the same name.
-        let sending = self
-            .client
-            .request(message.method.clone(), url.clone())
-            .headers(message.headers.clone())
-            .headers(message.private_headers.clone())
-            .body(message.body.clone())
-            .send();
-        limit
-            .keep(sending)
-            .await
-            .map_err(|limit| {
-                Failure::TimeLimit(format!("{} did not answer {limit}", authority(url)))
-            })?
-            .map_err(|error| Failure::Step(explain(&error, url)))
-    }
+/// A request, where it goes and what sends it.
+struct Hop {
+    client: Client,
+    url: Url,
+    message: Message,
+}
+
+async fn send(
+    client: &Client,
+    url: &Url,
+    message: &Message,
+    limit: &Limit<'_>,
+) -> Result<Response, Failure> {
+    // A header of the definition replaces one of ours of the same name.
+    let sending = client
+        .request(message.method.clone(), url.clone())
+        .headers(message.headers.clone())
+        .headers(message.private_headers.clone())
+        .body(message.body.clone())
+        .send();
+    limit
+        .keep(sending)
+        .await
+        .map_err(|limit| Failure::TimeLimit(format!("{} did not answer {limit}", authority(url))))?
+        .map_err(|error| Failure::Step(explain(&error, url)))
 }
 
 /// Makes the answer's body the result of the attempt.
@@ -171,7 +196,7 @@ fn give_back(output: &mut Value) -> Result<(), String> {
     if truncated || !body.is_object() {
         let levels = body.as_str().map_or(0, |text| nesting(text.as_bytes()));
         output["body"] = body;
-        if levels > MOST_NESTING && !truncated {
+        if levels > MAX_NESTING && !truncated {
             return Err(format!("its answer {}", too_deep(levels)));
         }
         let more = if truncated { " within the limit of what is kept of an answer" } else { "" };

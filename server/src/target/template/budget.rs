@@ -22,7 +22,7 @@ const MAX_TARGET_STEPS: u64 = 200_000;
 const STEP_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Steps that any template may take, however large its values are.
-const LEAST_STEPS: u64 = 1_000;
+const MIN_STEPS: u64 = 1_000;
 
 /// What is left of the budget of one target.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl Budget {
         let fit = STEP_BYTES / bytes.max(1);
         Self {
             work: AtomicU64::new(MAX_WORK_BYTES),
-            steps: AtomicU64::new(fit.clamp(LEAST_STEPS, MAX_TARGET_STEPS)),
-            most_steps: fit.clamp(LEAST_STEPS, MAX_STEPS),
+            steps: AtomicU64::new(fit.clamp(MIN_STEPS, MAX_TARGET_STEPS)),
+            most_steps: fit.clamp(MIN_STEPS, MAX_STEPS),
             is_over: AtomicBool::new(false),
             stop,
         }

@@ -45,7 +45,7 @@ impl Fault {
 
 /// Whether the text in a field may be a secret, and is not shown.
 fn holds_secrets(field: &str) -> bool {
-    ["http.headers.", "http.signing_secret", "http.url", "command.env."]
+    ["http.headers.", "http.signing_secret", "http.client_certificate", "http.url", "command.env."]
         .iter()
         .any(|start| field.starts_with(start))
 }

@@ -31,6 +31,9 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
             if let Some(signing) = &mut http.signing_secret {
                 secret(SIGNING, signing, with)?;
             }
+            if let Some(certificate) = &mut http.client_certificate {
+                secret(CERTIFICATE, certificate, with)?;
+            }
             http.body.as_mut().map_or(Ok(()), |body| json("http.body", body, with))
         }
         Target::Command(command) => {
@@ -109,6 +112,8 @@ fn climbs(url: &str) -> bool {
 
 /// Where the key of the signature stands.
 const SIGNING: &str = "http.signing_secret";
+/// Where certificate and private key of the client stand.
+pub(super) const CERTIFICATE: &str = "http.client_certificate";
 
 /// What stands in for a template while the rest of the target is judged.
 pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
@@ -119,6 +124,8 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
             str::to_owned,
         )),
         header if header.starts_with("http.headers.") => Some("x".to_owned()),
+        // None, as far as the rest is concerned.
+        CERTIFICATE => Some(String::new()),
         SIGNING => Some(format!("whsec_{}", "A".repeat(32))),
         _ => None,
     }

@@ -49,6 +49,7 @@ pub use filling::Names;
 pub use names::Scope;
 pub(super) use pool::Pool;
 pub use pool::Unfilled;
+pub(crate) use secrets::is_reference;
 
 use super::{Target, TargetError};
 
@@ -81,6 +82,14 @@ impl Target {
     pub(super) fn with_templates_checked(&self, scope: Scope<'_>) -> Result<Self, TargetError> {
         let mut target = self.clone();
         fields::replace(&mut target, &mut |field, text| {
+            if field == fields::CERTIFICATE && !is_reference(text) {
+                return Err(TargetError::invalid(
+                    field,
+                    "is not the name of a secret",
+                    "keep the certificate and its private key in a secret, and write \
+                     {{ secrets.NAME }}",
+                ));
+            }
             if !is_template(text) {
                 return Ok(None);
             }

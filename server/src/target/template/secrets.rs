@@ -13,6 +13,14 @@ use crate::target::Target;
 
 const NAME: &str = "secrets";
 
+/// Whether the text names a secret and is nothing else: it says which, and not what.
+pub(crate) fn is_reference(text: &str) -> bool {
+    let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
+    let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
+}
+
 pub(super) fn of_target(target: &Target) -> Vec<String> {
     let names: BTreeSet<String> = places(target).into_iter().map(|(_, name)| name).collect();
     names.into_iter().collect()

@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use tower_sessions::cookie::{Cookie, SameSite, time::Duration};
 
 use crate::{
+    access::{Device, PeopleError},
     config::Config,
-    engine::people::{Device, PeopleError},
     web::Web,
 };
 

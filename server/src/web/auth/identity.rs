@@ -20,11 +20,9 @@ use super::{
     session_store::{SessionStore, hashed},
 };
 use crate::{
+    access as people,
+    access::{Elsewhere, Viewer},
     clock::Clock,
-    engine::{
-        commands::Viewer,
-        people::{self, Elsewhere},
-    },
     store::{StoreError, users},
     web::{Web, refusal::Refusal},
 };

@@ -13,7 +13,8 @@ use tower_sessions::Session;
 
 use super::{Asking, device, oidc, session::SignedIn};
 use crate::{
-    engine::people::{self, Device, Hindrance},
+    access as people,
+    access::{Device, Hindrance},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };

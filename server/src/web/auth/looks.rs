@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Mutex as Turn;
 
-use crate::{clock::Clock, engine::people::Moment};
+use crate::{access::Moment, clock::Clock};
 
 /// What nobody goes by any more is swept out when there are so many, or twice as many as the last
 /// time.

@@ -18,7 +18,7 @@ use tower_sessions::{Expiry, Session};
 
 use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
-    engine::people::oidc::{Identity, Joined, OidcError, Provider, join},
+    access::oidc::{Identity, Joined, OidcError, Provider, join},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -29,9 +29,9 @@ const TOKEN: &str = "oidc_token";
 /// A sign-in takes no longer.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Windows of one browser in which somebody may be signing in at once.
-const MOST_PENDING: usize = 5;
+const MAX_PENDING: usize = 5;
 /// A longer token is not kept: the provider then asks whether to sign out.
-const MOST_TOKEN: usize = 8 * 1024;
+const MAX_TOKEN: usize = 8 * 1024;
 
 /// A sign-in that has begun in this browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ pub(in crate::web) async fn begin(
     let kept = async {
         let mut all = waiting(&session, now).await?;
         all.push(pending);
-        let surplus = all.len().saturating_sub(MOST_PENDING);
+        let surplus = all.len().saturating_sub(MAX_PENDING);
         all.drain(..surplus);
         session.insert(PENDING, all).await?;
         if SignedIn::load(&session).await?.is_none() {
@@ -160,7 +160,7 @@ async fn enter(
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
-        if identity.id_token.len() <= MOST_TOKEN {
+        if identity.id_token.len() <= MAX_TOKEN {
             session.insert(TOKEN, &identity.id_token).await?;
         }
         SignedIn::new(&user, address.to_string(), web.clock.now()).save(session).await

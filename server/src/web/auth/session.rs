@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tower_sessions::{Session, session};
 use uuid::Uuid;
 
-use crate::{config, engine::people::mark};
+use crate::{access::mark, config};
 
 /// The key in the session's data.
 pub(super) const KEY: &str = "signed_in";

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::ics;
 use crate::{
-    engine::{commands::CommandError, feeds, people::Elsewhere},
+    access::Elsewhere,
+    commands::{CommandError, feeds},
     web::{Web, auth::client_address, refusal::Refusal},
 };
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Utc};
 
-use crate::engine::feeds::{Event, Shown, When};
+use crate::commands::feeds::{Event, Shown, When};
 
 /// The longest line, without its end.
 const LINE: usize = 75;

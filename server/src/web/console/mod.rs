@@ -6,9 +6,14 @@
 //! files that carry a hash of their content never change and may be kept for ever; the page that
 //! names them is asked for each time.
 //!
+//! The documentation lies beside the app, in the folder `docs`, and is served under `/docs`: pages
+//! of their own, to which the app's router knows no way.
+//!
 //! - `files`: where the files are
+//! - `docs`: the documentation among them
 //! - `missing`: what to say when there are none
 
+mod docs;
 mod files;
 mod missing;
 
@@ -35,6 +40,9 @@ pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response 
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let text = "this address can only be read";
         return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response();
+    }
+    if docs::is_below(&path) {
+        return docs::serve(&web.files, request).await;
     }
     let navigates = is_navigation(request.headers());
     let (mut parts, body) = request.into_parts();

@@ -1,6 +1,6 @@
 //! Rules and channels over the API: secrets go in and never out, and nobody reaches another's.
 
-use carillon::engine::commands::{Grant, Grants, Viewer, ViewerKind};
+use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
 use serde_json::{Value, json};
 use uuid::Uuid;

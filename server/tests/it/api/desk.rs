@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use async_graphql::{Request, Response, Variables};
 use carillon::{
+    access as people,
+    access::{Grants, Viewer, ViewerKind},
     api::{self, Schema},
     clock::ManualClock,
+    commands::Commands,
     config,
-    engine::{
-        Signals,
-        cluster::Cluster,
-        commands::{Commands, Grants, Viewer, ViewerKind},
-        people,
-        vault::{Key, Vault},
-    },
+    engine::{Signals, cluster::Cluster},
     store::{Store, users},
     target::{Executor, Policy},
+    vault::{Key, Vault},
 };
 use chrono::{DateTime, Utc};
 use entity::user::Role;

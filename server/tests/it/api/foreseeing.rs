@@ -99,12 +99,13 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
     // Without the one that is edited.
     assert_eq!((&tried["schedules"], &tried["starts"][125]), (&json!(3), &json!(0)));
     let at = "2026-03-01T14:00:00Z";
+    let quieter = [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 }));
     assert_eq!(
         tried["candidate"],
         json!({
             "problem": null, "starts": [{ "at": at, "before": 3, "after": 4 }],
             "busiest": { "at": at, "after": 4 },
-            "quieter": [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 })),
+            "quieter": quieter,
         })
     );
     let bad = json!({ "minutes": 60, "candidate": { "expressions": ["61 * * * *"] } });

@@ -61,7 +61,7 @@ async fn an_object_that_is_foreign_is_not_there(database: TestDatabase) {
     let keys = planted::one_of_each(&desk, "default").await;
     let ids: Vec<&String> = keys.iter().map(|(_, key)| key).collect();
     let mut foreign = viewer(entity::user::Role::Viewer);
-    foreign.grants = carillon::engine::commands::Grants::default();
+    foreign.grants = carillon::access::Grants::default();
     for ids in ids.chunks(50) {
         let answer = desk.send_as(&foreign, NODES, json!({ "ids": ids })).await;
         if answer.errors.is_empty() {

@@ -7,10 +7,8 @@ use std::{
 };
 
 use carillon::{
-    engine::{
-        Signals,
-        commands::{Call, Commands, Which},
-    },
+    commands::{Call, Commands, Which},
+    engine::Signals,
     store::{Edge, Faults, StoreError},
     target::{Executor, Policy},
 };

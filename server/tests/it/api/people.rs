@@ -1,14 +1,12 @@
 use std::time::Duration;
 
 use carillon::{
-    config::{GroupGrant, GroupRole},
-    engine::{
-        commands::{Viewer, ViewerKind},
-        people::{
-            self, Elsewhere,
-            oidc::{Identity, Joined, join},
-        },
+    access as people,
+    access::{
+        Elsewhere, Viewer, ViewerKind,
+        oidc::{Identity, Joined, join},
     },
+    config::{GroupGrant, GroupRole},
 };
 use entity::user::Role;
 use serde_json::{Value, json};

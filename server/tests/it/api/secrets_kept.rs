@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use carillon::{
-    engine::{
-        Signals,
-        commands::{Call, CommandError, Commands, Grant, Grants, NewSecret, Viewer, ViewerKind},
-        vault::{Key, Place, Vault},
-    },
+    access::{Grant, Grants, Viewer, ViewerKind},
+    commands::{Call, CommandError, Commands, NewSecret},
+    engine::Signals,
     store::secrets,
     target::{Executor, Policy},
+    vault::{Key, Place, Vault},
 };
 use entity::{secret, user::Role};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};

@@ -1,6 +1,6 @@
 //! What the console keeps for a person.
 
-use carillon::engine::commands::{Viewer, ViewerKind};
+use carillon::access::{Viewer, ViewerKind};
 use serde_json::{Value, json};
 
 use super::desk::Desk;

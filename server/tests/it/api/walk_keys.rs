@@ -4,7 +4,7 @@
 //! else their own: in arguments, in what is nested in them, in what may be left out. The places are
 //! those of the schema: one that is added is tried, too, and one that answers fails the test.
 
-use carillon::engine::commands::{Grant, Grants, Viewer, ViewerKind};
+use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
 use futures::{FutureExt, StreamExt, pin_mut, select_biased};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 //! The arguments are made from the schema's own types, with the keys of things that are there: a
 //! field that is added is asked, too, and one that answers fails the test.
 
-use carillon::engine::commands::{Grant, Grants, Viewer, ViewerKind};
+use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
 use futures::StreamExt;
 use serde_json::{Value, json};

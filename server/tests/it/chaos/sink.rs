@@ -6,7 +6,7 @@ use std::{
 use axum::{Json, Router, extract::State, http::HeaderMap};
 use carillon::{
     clock::Clock,
-    engine::Task,
+    model::Task,
     target::{Http, Target},
 };
 use chrono::{DateTime, Utc};

@@ -53,7 +53,7 @@ struct Recovery {
 }
 
 /// What is said at most of one kind of defect.
-const MOST_SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 
 /// An execution that comes later than this was delayed.
 const LATE: Duration = Duration::from_secs(1);
@@ -153,7 +153,7 @@ impl Verdict {
         let slowest = self.slowest();
         let mut broken = self.broken.clone();
         broken.sort_unstable();
-        let shown = broken.iter().take(MOST_SHOWN).collect::<Vec<_>>();
+        let shown = broken.iter().take(MAX_SHOWN).collect::<Vec<_>>();
         assert!(
             broken.is_empty() && self.lost == 0 && self.phantom == 0,
             "{self}; {} defects, such as {shown:#?}",

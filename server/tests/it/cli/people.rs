@@ -14,6 +14,7 @@ on_both!(
     members_come_and_go,
     namespaces_are_made_and_renamed,
     the_last_administrator_stays_unless_forced,
+    a_role_is_changed_and_a_user_deleted,
 );
 
 fn carillon(database: &TestDatabase, args: &[&str]) -> Command {
@@ -151,6 +152,32 @@ async fn the_last_administrator_stays_unless_forced(database: TestDatabase) {
     assert!(listed(&database, "user").iter().any(|user| user["disabled_at"].is_null()));
     carillon(&database, &["user", "disable", "root", "--force"]).run().done();
     assert!(listed(&database, "user").iter().all(|user| user["disabled_at"].is_string()));
+}
+
+async fn a_role_is_changed_and_a_user_deleted(database: TestDatabase) {
+    for (name, role) in [("root", "admin"), ("ada", "viewer")] {
+        carillon(&database, &["user", "add", name, "--role", role, "--random"]).run().done();
+    }
+    let row = async |name: &str| users::by_name(database.store.read(), name).await.unwrap();
+    let said = carillon(&database, &["user", "role", "ada", "editor", "--reason", "a new job"]);
+    assert_eq!(said.run().done(), "the role of 'ada' is editor now\n");
+    let ada = row("ada").await.unwrap();
+    assert_eq!((ada.role, ada.sees_payloads), (Some(Role::Editor), true));
+    carillon(&database, &["user", "role", "ada", "none"]).run().done();
+    let ada = row("ada").await.unwrap();
+    assert_eq!((ada.role, ada.sees_payloads), (None, false));
+    let wrong = carillon(&database, &["user", "role", "ada", "king"]).run().refused(2);
+    assert!(wrong.contains("viewer, operator, editor, admin or none"), "{wrong}");
+    for last in [&["user", "role", "root", "viewer"][..], &["user", "delete", "root"]] {
+        let refused = carillon(&database, last).run().refused(1);
+        assert!(refused.contains("administrator"), "{refused}");
+    }
+    assert_eq!(carillon(&database, &["user", "delete", "ada"]).run().done(), "deleted 'ada'\n");
+    assert!(row("ada").await.is_none());
+    let missing = carillon(&database, &["user", "delete", "ada"]).run().refused(1);
+    assert!(missing.contains("the user 'ada': there is none"), "{missing}");
+    let audit = carillon(&database, &["audit", "--action", "user.role"]).run().done();
+    assert!(audit.contains("a new job"), "{audit}");
 }
 
 #[tokio::test]

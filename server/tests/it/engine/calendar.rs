@@ -134,7 +134,7 @@ async fn what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it(database: Te
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (skip, now) = (timetable::misfire::CatchUp::Skip, world.clock.now());
-    carillon::engine::accounting::resume(store, &timings, &tx, schedule.id, skip, now)
+    carillon::engine::planning::accounting::resume(store, &timings, &tx, schedule.id, skip, now)
         .await
         .unwrap();
     store.commit(tx).await.unwrap();

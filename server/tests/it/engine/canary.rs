@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use carillon::{
+    commands::Commands,
     config,
-    engine::{Signals, cluster::Cluster, commands::Commands, health::examine},
+    engine::{Signals, cluster::Cluster, maintenance::health::examine},
     store::reads::health::Scope,
     target::{Executor, Policy},
 };

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use carillon::{
-    engine::commands::{
-        CalendarEdit, Call, CommandError, Commands, Edit, Grants, Spec, Viewer, ViewerKind,
-    },
+    access::{Grants, Viewer, ViewerKind},
+    commands::{CalendarEdit, Call, CommandError, Commands, Edit},
+    model::Spec,
     target::{Executor, Policy},
 };
 use entity::{

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use carillon::{
-    engine::{Definition, Task, When},
+    model::{Definition, Task, When},
     store::{
         flows::{Step, Turn},
         holds::Hold,

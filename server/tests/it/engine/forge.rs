@@ -127,7 +127,7 @@ pub(crate) async fn orphan(
 /// A schedule without a cursor: whatever happens to it is forged.
 pub(crate) async fn idle(
     world: &World,
-    work: impl Into<carillon::engine::Definition>,
+    work: impl Into<carillon::model::Definition>,
     change: impl FnOnce(&mut schedule::Model),
 ) -> schedule::Model {
     let row = world.due_now(work, change).await;

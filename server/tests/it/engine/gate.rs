@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
 };
 use carillon::{
-    engine::Task,
+    model::Task,
     target::{Answers, Http, Target},
 };
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use carillon::{
-    engine::{Definition, Task},
+    model::{Definition, Task},
     target::{Command, Target},
 };
 use entity::{

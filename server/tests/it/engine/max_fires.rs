@@ -101,7 +101,7 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (all, now) = (timetable::misfire::CatchUp::All, world.clock.now());
-    carillon::engine::accounting::resume(store, &timings, &tx, schedule.id, all, now)
+    carillon::engine::planning::accounting::resume(store, &timings, &tx, schedule.id, all, now)
         .await
         .unwrap();
     store.commit(tx).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{Definition, Task};
+use carillon::model::{Definition, Task};
 use entity::{run, task_run::State};
 use serde_json::{Value, json};
 

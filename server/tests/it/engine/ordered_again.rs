@@ -9,11 +9,10 @@ use std::{
 };
 
 use carillon::{
+    access::{Grants, Viewer, ViewerKind},
     clock::Clock,
-    engine::{
-        Signals,
-        commands::{Call, Commands, Grants, Viewer, ViewerKind},
-    },
+    commands::{Call, Commands},
+    engine::Signals,
     store::{Options, Store, retention::FireKey},
     target::{Executor, Policy},
 };

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::retention::{self, Manner, Preview, Retention, RetentionReport},
+    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
+    model::Retention,
     telemetry::Metrics,
 };
 use chrono::{DateTime, TimeDelta, Utc};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::accounting::{self, Progress},
+    engine::planning::accounting::{self, Progress},
 };
 use entity::{
     Keys,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{Definition, Task};
+use carillon::model::{Definition, Task};
 use chrono::TimeDelta;
 use entity::{Strings, calendar, schedule, workflow};
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, EntityTrait, IntoActiveModel};

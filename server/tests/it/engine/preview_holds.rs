@@ -1,7 +1,7 @@
 //! What the preview of a resume says is what happens, run by run, whatever the schedule's policies
 //! are: many schedules, their policies decided by a seed, resumed in one world.
 
-use carillon::engine::commands::Call;
+use carillon::commands::Call;
 use entity::{
     fire::{self, Verdict},
     schedule::{CatchUp, Overlap},

@@ -7,7 +7,7 @@ use std::{
 };
 
 use carillon::{
-    engine::Definition,
+    model::Definition,
     store::{
         DatabaseTransaction,
         live::Since,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::{Task, quotas::Quotas},
+    model::{Quotas, Task},
     target::{Command, Target},
 };
 use entity::{

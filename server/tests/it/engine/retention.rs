@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::engine::Retention;
+use carillon::model::Retention;
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Strings, Timestamp, backfill, backfill_fire,

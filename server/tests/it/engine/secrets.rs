@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
-    engine::{
-        Definition,
-        vault::{Key, Place, Vault},
-    },
+    model::Definition,
     target::{Command, Secret, Target},
+    vault::{Key, Place, Vault},
 };
 use entity::{run, secret};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};

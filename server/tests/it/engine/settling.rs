@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{Engine, Task};
+use carillon::{engine::Engine, model::Task};
 use entity::{run, task_run};
 
 use super::world::{World, at, noop};

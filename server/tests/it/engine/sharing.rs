@@ -5,7 +5,8 @@ use std::time::Duration;
 use axum::Router;
 use carillon::{
     config,
-    engine::{Definition, Engine, Task, health, places::Holder},
+    engine::{Engine, maintenance::health, places::Holder},
+    model::{Definition, Task},
     store::reads::health::Scope,
     target::{Http, Target},
 };

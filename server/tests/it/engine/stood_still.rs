@@ -11,7 +11,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::Definition,
+    model::Definition,
     store::{Edge, Faults, Store},
 };
 use entity::{node, run, task_run};

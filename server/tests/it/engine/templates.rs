@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::{Definition, Task},
+    model::{Definition, Task},
     target::{Command, Http, Secret, Target},
 };
 use chrono::TimeDelta;

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use async_graphql::{Request, Variables};
 use carillon::{
     api,
-    engine::{Definition, Engine, commands::Commands},
+    commands::Commands,
+    engine::Engine,
+    model::Definition,
     target::{Executor, Policy},
 };
 use entity::{run, user::Role};

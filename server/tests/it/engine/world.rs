@@ -4,7 +4,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, Settings, Signals, Step, Stepwise, Task},
+    engine::{Engine, EngineError, Settings, Signals, Step, Stepwise},
+    model::Task,
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
 };

@@ -81,3 +81,38 @@ async fn a_path_does_not_leave_the_folder() {
         assert_ne!(answer.status(), StatusCode::OK, "{path}");
     }
 }
+
+#[tokio::test]
+async fn the_documentation_is_served_beside_the_console() {
+    let database = TestDatabase::sqlite().await;
+    let folder = console();
+    let docs = folder.path().join("docs/runbooks");
+    std::fs::create_dir_all(&docs).unwrap();
+    std::fs::write(docs.join("../index.html"), "<title>begin</title>").unwrap();
+    std::fs::write(docs.join("CarillonDown.html"), "<title>down</title>").unwrap();
+    let server =
+        Server::start_with(&database, &["--console-dist", folder.path().to_str().unwrap()]);
+    let get = async |path: &str| {
+        let answer = server.get(path).header(header::ACCEPT, "text/html").send().await.unwrap();
+        assert_eq!(answer.headers()[header::CACHE_CONTROL], "no-cache", "{path}");
+        (answer.status(), answer.url().path().to_owned(), answer.text().await.unwrap())
+    };
+    for path in ["/docs", "/docs/"] {
+        let page = get(path).await;
+        assert_eq!(page, (StatusCode::OK, "/docs/".to_owned(), "<title>begin</title>".to_owned()));
+    }
+    let (status, _, page) = get("/docs/runbooks/CarillonDown.html").await;
+    assert_eq!((status, &*page), (StatusCode::OK, "<title>down</title>"));
+    // The app is no page of it.
+    let (status, _, page) = get("/docs/none").await;
+    assert!(status == StatusCode::NOT_FOUND && page.contains("no such page"), "{page}");
+}
+
+#[tokio::test]
+async fn a_server_without_the_documentation_says_so() {
+    let (_database, _folder, server) = with_console().await;
+    let answer = server.get("/docs/").header(header::ACCEPT, "text/html").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    let page = answer.text().await.unwrap();
+    assert!(page.contains("make docs") && page.contains("built without it"), "{page}");
+}

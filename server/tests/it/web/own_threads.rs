@@ -6,10 +6,11 @@ use std::{
 };
 
 use carillon::{
+    access::{Grants, Viewer, ViewerKind},
     app::App,
     clock::Clock,
+    commands::{Call, Source},
     config::Config,
-    engine::commands::{Call, Grants, Source, Viewer, ViewerKind},
     telemetry::Telemetry,
 };
 use entity::user::Role;

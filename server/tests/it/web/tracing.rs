@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, extract::State, http::HeaderMap, routing::post};
+use axum::{Router, body::Bytes, extract::State, http::HeaderMap, routing::post};
 use entity::task_log;
 use opentelemetry_proto::tonic::{
     collector::{
@@ -23,6 +23,7 @@ use opentelemetry_proto::tonic::{
     metrics::v1::{AggregationTemporality, Metric, metric::Data},
     trace::v1::{Span, span::SpanKind},
 };
+use prost::Message;
 use sea_orm::EntityTrait;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -34,7 +35,7 @@ use tonic::{
 use super::instruments::{documented, families};
 use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 
-on_both!(a_fire_is_one_trace_through_to_its_target);
+on_both!(a_fire_is_one_trace_through_to_its_target, a_collector_may_be_spoken_to_over_http,);
 
 /// What was exported.
 #[derive(Clone, Default)]
@@ -89,6 +90,43 @@ impl Collector {
         tokio::spawn(serving);
         format!("http://{address}")
     }
+
+    /// The same over HTTP.
+    async fn start_http(&self) -> String {
+        let spans = async |State(collector): State<Self>, body: Bytes| {
+            let request = ExportTraceServiceRequest::decode(body).unwrap();
+            TraceService::export(&collector, Request::new(request)).await.unwrap();
+        };
+        let metrics = async |State(collector): State<Self>, body: Bytes| {
+            let request = ExportMetricsServiceRequest::decode(body).unwrap();
+            MetricsService::export(&collector, Request::new(request)).await.unwrap();
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new()
+            .route("/otel/v1/traces", post(spans))
+            .route("/otel/v1/metrics", post(metrics))
+            .with_state(self.clone());
+        tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
+        format!("http://{address}/otel/")
+    }
+}
+
+async fn a_collector_may_be_spoken_to_over_http(database: TestDatabase) {
+    let collector = Collector::default();
+    let endpoint = collector.start_http().await;
+    let settings = format!("[otlp]\nendpoint = '{endpoint}'\nprotocol = 'http'\n");
+    let server = Server::start_configured(&database, &settings);
+    // What was not sent is sent at the end.
+    let stopped = tokio::task::spawn_blocking(|| server.stop()).await.unwrap();
+    assert_eq!(stopped, 0);
+    let heard = collector.0.lock().unwrap();
+    assert!(
+        heard.metrics.iter().any(|metric| metric.name == "carillon.info"),
+        "{:?}",
+        heard.metrics
+    );
+    assert!(heard.resources.iter().all(|of| of.contains("carillon")), "{:?}", heard.resources);
 }
 
 /// Takes requests, and remembers their `traceparent`s; gives its address.

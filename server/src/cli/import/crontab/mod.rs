@@ -16,10 +16,8 @@ use super::{
     plain::{plain, quoted},
 };
 use crate::{
-    engine::{
-        Task,
-        commands::modules::file::{MisfireEntry, ScheduleEntry, TaskEntry},
-    },
+    commands::modules::file::{MisfireEntry, ScheduleEntry, TaskEntry},
+    model::Task,
     target::{Command, Secret, Target},
 };
 

@@ -18,19 +18,17 @@ use timetable::Dialect;
 use self::documents::documents;
 use super::gathered::{Gathered, Origin, check_zone};
 use crate::{
-    engine::{
-        Definition, Task,
-        commands::modules::file::{
-            DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
-        },
+    commands::modules::file::{
+        DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
     },
+    model::{Definition, Task},
     target::Target,
 };
 
 /// Where nothing is said, a job is tried again six times.
 const BACKOFF_LIMIT: i64 = 6;
 /// The most attempts that a task may have.
-const MOST_ATTEMPTS: i64 = 100;
+const MAX_ATTEMPTS: i64 = 100;
 /// The longest attempt, and the longest catch-up window, in seconds.
 const LONGEST: i64 = 7 * 24 * 60 * 60;
 const WINDOW: i64 = 30 * 24 * 60 * 60;
@@ -165,9 +163,9 @@ fn cron_job(
 
     let mut task = Task::new("main", Target::Command(container::command(pod, &mut changes)?));
     let limit = number(job, "backoffLimit")?.unwrap_or(BACKOFF_LIMIT);
-    let attempts = limit.saturating_add(1).clamp(1, MOST_ATTEMPTS);
+    let attempts = limit.saturating_add(1).clamp(1, MAX_ATTEMPTS);
     if attempts != limit.saturating_add(1) {
-        changes.push(format!("backoffLimit {limit}: a task has at most {MOST_ATTEMPTS} attempts"));
+        changes.push(format!("backoffLimit {limit}: a task has at most {MAX_ATTEMPTS} attempts"));
     }
     // Checked to be small.
     task.retry.max_attempts = i32::try_from(attempts).unwrap_or(1);

@@ -66,8 +66,7 @@ impl From<String> for Trouble {
     }
 }
 
-type Made =
-    (crate::engine::commands::modules::file::ScheduleEntry, super::gathered::Workflow, Vec<String>);
+type Made = (crate::commands::modules::file::ScheduleEntry, super::gathered::Workflow, Vec<String>);
 
 fn one(file: &Timer, timer: &Unit, folders: &[PathBuf], zone: &str) -> Result<Made, Trouble> {
     if timer.name.ends_with("@.timer") {

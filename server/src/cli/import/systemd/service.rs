@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use super::{span, unit::Unit, words::split};
 use crate::{
     cli::import::{gathered::Workflow, plain::plain},
-    engine::{
-        Definition, Task, When,
-        commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
-    },
+    commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
+    model::{Definition, Task, When},
     target::{Command, Secret, Target},
 };
 
 /// A service may run for ever; this is the longest.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-const MOST_GRACE_MS: i64 = 60 * 60 * 1000;
+const MAX_GRACE_MS: i64 = 60 * 60 * 1000;
 /// How long systemd waits before it kills what does not stop.
 const USUAL_GRACE_MS: i64 = 90_000;
 
@@ -240,7 +238,7 @@ fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), Strin
         changes.push("its time limit becomes 7 days, the longest there is".to_owned());
     }
     let stop = of("TimeoutStopSec")?.or(of("TimeoutSec")?).unwrap_or(USUAL_GRACE_MS);
-    Ok((timeout, stop.clamp(0, MOST_GRACE_MS)))
+    Ok((timeout, stop.clamp(0, MAX_GRACE_MS)))
 }
 
 /// Names what else the service says.

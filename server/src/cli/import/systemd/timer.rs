@@ -8,8 +8,10 @@ use super::{
     on_calendar, span,
     unit::{Unit, is_true},
 };
-use crate::clock::Clock;
-use crate::engine::commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds};
+use crate::{
+    clock::Clock,
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
+};
 
 const DAY: i64 = 24 * 60 * 60;
 /// The longest catch-up window.

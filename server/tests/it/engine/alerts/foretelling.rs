@@ -1,6 +1,6 @@
 //! A rule tried out against the past says what it would have told: what it did tell.
 
-use carillon::engine::alerts::{
+use carillon::engine::alerting::alerts::{
     Event::{Failed, Late, Losing, Missed, Recovered},
     Preview, Quiet, Rule,
 };

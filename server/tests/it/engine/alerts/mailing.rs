@@ -7,11 +7,9 @@ use std::{
 };
 
 use carillon::{
+    commands::{Call, ChannelInput},
     config::{Smtp, SmtpTls},
-    engine::{
-        alerts::Event::Failed,
-        commands::{Call, ChannelInput},
-    },
+    engine::alerting::alerts::Event::Failed,
     target::Mailer,
 };
 use entity::{alert_channel::Kind, notification::State, run};

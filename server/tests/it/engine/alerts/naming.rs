@@ -1,8 +1,8 @@
 //! Channels that name secrets: filled in when a message is sent, and nowhere else.
 
-use carillon::engine::{
-    alerts::Event::Failed,
+use carillon::{
     commands::{Call, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    engine::alerting::alerts::Event::Failed,
 };
 use entity::{alert_channel::Kind, notification::State, run};
 use sea_orm::EntityTrait;

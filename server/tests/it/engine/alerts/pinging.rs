@@ -2,9 +2,9 @@
 
 use std::{net::TcpListener, time::Duration};
 
-use carillon::engine::{
-    Step,
+use carillon::{
     commands::{Call, NewSecret},
+    engine::Step,
 };
 use entity::{alert_cursor, ping, run, schedule};
 use sea_orm::EntityTrait;

@@ -1,8 +1,8 @@
 //! What is not shown of a channel, at rest: sealed, with one key or the other.
 
-use carillon::engine::{
-    alerts::Event::Failed,
+use carillon::{
     commands::{Call, ChannelEdit, ChannelInput, NewChannel},
+    engine::alerting::alerts::Event::Failed,
     vault::Vault,
 };
 use entity::{alert_channel, alert_channel::Kind, notification::State};

@@ -7,10 +7,8 @@ use std::{
 };
 
 use carillon::{
-    engine::{
-        alerts::Event::Failed,
-        commands::{Call, ChannelInput},
-    },
+    commands::{Call, ChannelInput},
+    engine::alerting::alerts::Event::Failed,
     target::{Http, Target},
 };
 use entity::{alert_channel::Kind, alert_cursor, notification::State, run};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{alerts::Event::Failed, commands::ChannelInput};
+use carillon::{commands::ChannelInput, engine::alerting::alerts::Event::Failed};
 use entity::{alert_channel::Kind, notification::State, run};
 use uuid::Uuid;
 

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::{
-        alerts::{
-            Event::{Failed, Missed, Recovered},
-            Quiet, Rule,
-        },
-        commands::Call,
+    commands::Call,
+    engine::alerting::alerts::{
+        Event::{Failed, Missed, Recovered},
+        Quiet, Rule,
     },
     store::{Window, alerts::notes},
 };

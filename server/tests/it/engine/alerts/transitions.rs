@@ -1,8 +1,8 @@
 //! What is told are transitions: once that it begins, once that it is over.
 
-use carillon::engine::{
-    alerts::Event::{Failed, Late, Losing, Missed, NodeLost, Recovered, Stalled},
+use carillon::{
     commands::Call,
+    engine::alerting::alerts::Event::{Failed, Late, Losing, Missed, NodeLost, Recovered, Stalled},
 };
 use entity::{Timestamp, alert, alert_cursor, fire, run};
 use sea_orm::{EntityTrait, IntoActiveModel, QueryOrder};
@@ -131,7 +131,7 @@ async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabas
 async fn what_is_over_before_its_grace_is_nothing(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
-    let grace = carillon::engine::alerts::Rule {
+    let grace = carillon::engine::alerting::alerts::Rule {
         grace_seconds: 600,
         ..rule(&[Failed, Recovered], channel)
     };

@@ -1,19 +1,17 @@
 use std::{sync::Arc, time::Duration};
 
 use carillon::{
+    access::{Editor, Grants, Viewer, ViewerKind},
     clock::ManualClock,
+    commands::{Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec},
     engine::{
         Signals, Step, Stepwise,
-        alerts::{Event, Rule},
-        commands::{
-            Call, ChannelInput, Commands, Editor, Grants, Muting, NewChannel, NewRule, RuleSpec,
-            Viewer, ViewerKind,
-        },
-        vault::{Key, Vault},
+        alerting::alerts::{Event, Rule},
     },
     store::reads::feed::end_of_runs,
     target::{Executor, Mailer, Policy},
     telemetry::Metrics,
+    vault::{Key, Vault},
 };
 use entity::{
     Timestamp, alert, alert_channel::Kind, fire, notification, run, schedule, user::Role,

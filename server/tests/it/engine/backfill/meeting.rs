@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::engine::commands::Call;
+use carillon::commands::Call;
 use entity::{
     Timestamp,
     backfill::{Mode, State},

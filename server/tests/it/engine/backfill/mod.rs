@@ -15,7 +15,8 @@ mod stopping;
 use std::sync::Arc;
 
 use carillon::{
-    engine::commands::{Call, Commands, Grants, Manner, Operator, Viewer, ViewerKind, Wanted},
+    access::{Grants, Operator, Viewer, ViewerKind},
+    commands::{Call, Commands, Manner, Wanted},
     target::{Executor, Policy},
 };
 use entity::{

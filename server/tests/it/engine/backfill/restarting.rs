@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::engine::commands::Wanted;
+use carillon::commands::Wanted;
 use chrono::TimeDelta;
 use entity::{
     backfill::{Mode, State},

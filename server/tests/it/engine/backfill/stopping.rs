@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::engine::commands::Call;
+use carillon::commands::Call;
 use entity::{
     backfill::State,
     backfill_fire::State::{Cancelled, Pending, Running, Succeeded},

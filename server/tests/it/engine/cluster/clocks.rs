@@ -2,11 +2,9 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::{
-        Definition,
-        cluster::Standing,
-        commands::{Call, Edit, NewSchedule, Spec, Work},
-    },
+    commands::{Call, Edit, NewSchedule, Work},
+    engine::cluster::Standing,
+    model::{Definition, Spec},
 };
 use chrono::TimeDelta;
 use entity::{fire, idempotency, run, schedule};

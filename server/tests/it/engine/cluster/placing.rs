@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use carillon::{
     config::{self, Tags},
-    engine::{Definition, Engine, health},
+    engine::{Engine, maintenance::health},
+    model::Definition,
     store::reads::health::Scope,
 };
 use entity::run;

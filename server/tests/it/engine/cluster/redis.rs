@@ -4,7 +4,7 @@ use carillon::{
     beacon::{Beacon, Options, Patience},
     clock::Clock,
     config,
-    engine::{Engine, EngineError, Signals, cluster::Standing, health},
+    engine::{Engine, EngineError, Signals, cluster::Standing, maintenance::health},
     store::{
         nodes::{Joining, Living},
         reads::health::Scope,

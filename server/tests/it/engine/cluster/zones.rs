@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::{
-        Signals,
-        cluster::Standing,
-        commands::{Call, NewSchedule, Spec, Work},
-    },
+    commands::{Call, NewSchedule, Work},
+    engine::{Signals, cluster::Standing},
+    model::Spec,
     store::nodes::Joining,
 };
 use entity::{run, schedule};

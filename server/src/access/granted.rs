@@ -1,0 +1,77 @@
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::user::{self, GivenGrant};
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    access::{Grant, Grants, Viewer, ViewerKind},
+    clock::Clock,
+    config::Config,
+    store::{Store, StoreError, memberships},
+};
+
+/// How far what groups at an identity provider give counts here. It is asked for them at a sign-in
+/// only, so what it gave must not outlive that for long, nor the provider itself: tokens would keep
+/// it for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Elsewhere<'a> {
+    /// The provider of this server.
+    pub issuer: Option<&'a str>,
+    /// For how long after a sign-in.
+    pub lasts: Duration,
+}
+
+impl<'a> Elsewhere<'a> {
+    /// As configured: for as long as a session lasts.
+    pub fn of(config: &'a Config) -> Self {
+        let issuer = config.oidc.as_ref().map(|oidc| &*oidc.issuer);
+        Self { issuer, lasts: config.session.absolute.0 }
+    }
+
+    /// What counts of that for a user now.
+    pub fn given<'u>(&self, user: &'u user::Model, now: DateTime<Utc>) -> &'u [GivenGrant] {
+        let plain = |issuer: &'_ str| issuer.trim_end_matches('/').to_owned();
+        let theirs = user.issuer.as_deref().map(plain);
+        let lasts = TimeDelta::from_std(self.lasts).unwrap_or(TimeDelta::MAX);
+        let is_fresh = user.given_at.is_some_and(|at| now - at.utc() <= lasts);
+        match &user.given_elsewhere {
+            Some(given) if is_fresh && theirs.is_some() && theirs == self.issuer.map(plain) => {
+                &given.0
+            }
+            Some(_) | None => &[],
+        }
+    }
+}
+
+/// What a user may do everywhere, and in the namespaces of which they are a member.
+pub async fn grants_of<C: ConnectionTrait>(
+    connection: &C,
+    user: &user::Model,
+    elsewhere: Elsewhere<'_>,
+    now: DateTime<Utc>,
+) -> Result<Grants, StoreError> {
+    let sees_payloads = user.sees_payloads;
+    let everywhere = user.role.map(|role| Grant { role, sees_payloads });
+    let memberships = memberships::of_user(connection, user.id).await?;
+    let there = memberships.into_iter().map(|row| {
+        let grant = Grant { role: row.role, sees_payloads: row.sees_payloads };
+        (row.namespace_id, grant)
+    });
+    let elsewhere = elsewhere.given(user, now).iter().map(|given| {
+        let grant = Grant { role: given.role, sees_payloads: given.sees_payloads };
+        (given.namespace, grant)
+    });
+    Ok(Grants::new(everywhere, there).with(elsewhere))
+}
+
+/// A person who has signed in, with what they may do now.
+pub async fn user_viewer(
+    (store, clock): (&Store, &Clock),
+    elsewhere: Elsewhere<'_>,
+    user: user::Model,
+    source: String,
+) -> Result<Viewer, StoreError> {
+    let grants = grants_of(store.read(), &user, elsewhere, clock.now()).await?;
+    Ok(Viewer::new(user.id, user.name, ViewerKind::User, grants, source))
+}

@@ -1,0 +1,131 @@
+//! Guesses at passwords, counted once for all nodes and kept over restarts.
+//!
+//! The database has what counts. What is known of it here stands in front: who has nothing left is
+//! told so without a question, so that guessing, which is for strangers, writes no more than the
+//! allowances let it. What is here knows only of guesses that the database has taken, or has
+//! refused, so it never refuses somebody whom that would let in, but for moments.
+
+use std::{
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::limiter::{Key, Limiter, keys, network};
+use crate::{
+    clock::Clock,
+    store::{
+        Store, StoreError,
+        guesses::{self, Counted, Left},
+    },
+};
+
+/// Beyond so many rows those go that say least. Each is one name, address or both.
+const MAX: u32 = 100_000;
+/// They are looked through so often, and after so many guesses.
+const LOOK: Duration = Duration::from_secs(60);
+const MANY: u32 = 1_000;
+
+/// Why nobody may guess now.
+#[derive(Debug)]
+pub enum Hindrance {
+    /// There were too many; one more in so long.
+    Wait(Duration),
+    /// It is not known how many there were.
+    Unknown(StoreError),
+}
+
+/// Counts attempts to sign in. Successful ones are given back.
+#[derive(Debug)]
+pub struct Guesses {
+    store: Store,
+    clock: Clock,
+    known: Limiter,
+    looked: Mutex<Looked>,
+}
+
+/// When rows were looked through, and how many guesses there were since.
+#[derive(Debug, Default)]
+struct Looked {
+    at: Option<Instant>,
+    guesses: u32,
+}
+
+impl Guesses {
+    /// Those that the database has.
+    pub fn new(store: Store, clock: Clock) -> Self {
+        let known = Limiter::new(clock.clone());
+        Self { store, clock, known, looked: Mutex::default() }
+    }
+
+    /// Counts an attempt, or says why there may be none.
+    pub async fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Hindrance> {
+        self.count(&keys(name, address)).await
+    }
+
+    /// Counts what somebody begins without a name, in the same way. It is forgiven under an empty
+    /// one.
+    pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
+        self.count(&[Key::Address(network(address))]).await
+    }
+
+    pub(super) async fn count(&self, keys: &[Key]) -> Result<(), Hindrance> {
+        self.known.count(keys).map_err(Hindrance::Wait)?;
+        let wanted: Vec<_> = keys.iter().map(Key::guess).collect();
+        let counted = guesses::take_if_left(&self.store, &wanted).await;
+        let (left, is_taken) = match counted {
+            Ok(Counted::Taken(left)) => (left, true),
+            Ok(Counted::Refused(left)) => (left, false),
+            Err(error) => {
+                self.known.give_back(keys);
+                return Err(Hindrance::Unknown(error));
+            }
+        };
+        let mut wait = Duration::ZERO;
+        for (key, guess) in keys.iter().zip(&wanted) {
+            let of_it = left.iter().find(|left| left.id == guess.id);
+            let Some(Left { missing_ms, .. }) = of_it else { continue };
+            let not_taken = if is_taken { 0 } else { guess.pause_ms };
+            self.known.learn(key, millis(missing_ms - not_taken));
+            if !is_taken {
+                wait = wait.max(millis(missing_ms - guess.room_ms));
+            }
+        }
+        self.look_through().await;
+        if is_taken { Ok(()) } else { Err(Hindrance::Wait(wait)) }
+    }
+
+    /// The attempt was the right password: it does not count.
+    pub async fn forgive(&self, name: &str, address: IpAddr) {
+        self.forgive_keys(&keys(name, address)).await;
+    }
+
+    pub(super) async fn forgive_keys(&self, keys: &[Key]) {
+        self.known.give_back(keys);
+        let given: Vec<_> = keys.iter().map(Key::guess).collect();
+        if let Err(error) = guesses::give_back(&self.store, &given).await {
+            tracing::warn!("failed to forgive an attempt that was none: {error}");
+        }
+    }
+
+    /// Keeps the table small. That it could not be done holds up nobody who signs in.
+    async fn look_through(&self) {
+        let now = self.clock.instant();
+        {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            looked.guesses += 1;
+            let is_early = looked.at.is_some_and(|at| now.saturating_duration_since(at) < LOOK);
+            if is_early && looked.guesses < MANY {
+                return;
+            }
+            *looked = Looked { at: Some(now), guesses: 0 };
+        }
+        if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
+            tracing::warn!("failed to remove guesses that are long past: {error}");
+        }
+    }
+}
+
+fn millis(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
+}

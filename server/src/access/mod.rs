@@ -1,0 +1,88 @@
+//! People and programs: who may come in, and how they prove it.
+//!
+//! Promises: a password is kept only as an Argon2id hash and a token only as a SHA-256; both are
+//! shown at most once, when they are made. Checking a password takes as long for a name that does
+//! not exist as for one that does, and never holds up the reactor. Every change is in the audit
+//! log.
+//!
+//! What people order of one another over the API is among the commands; here is what those, the
+//! shell and the ways in share.
+//!
+//! - `password`: hashing and checking, off the reactor
+//! - `users`: adding, disabling, signing in
+//! - `names`: what a name may be, and which names look alike
+//! - `devices`: browsers in which a user has signed in before
+//! - `tokens`: making, revoking, recognising
+//! - `rights`: who is asking, and what that lets them do; `grants`: where
+//! - `refused`: why somebody may not
+//! - `granted`: what a user may do
+//! - `moment`: for how long a node goes by what it has found out about them
+//! - `guesses`: guessing passwords takes longer than anybody has, on all nodes together; `limiter`:
+//!   what one node knows of that
+//! - `oidc`: signing in by an identity provider
+//! - `error`: why it was refused
+
+mod devices;
+mod error;
+mod granted;
+mod grants;
+mod guesses;
+mod limiter;
+mod moment;
+mod names;
+pub mod oidc;
+pub(crate) mod password;
+mod refused;
+mod rights;
+pub(crate) mod tokens;
+mod users;
+
+pub use devices::Device;
+pub use error::PeopleError;
+pub use granted::{Elsewhere, grants_of, user_viewer};
+pub use grants::{Grant, Grants};
+pub use guesses::{Guesses, Hindrance};
+pub use limiter::Limiter;
+pub use moment::Moment;
+pub(crate) use moment::{commit_rights, rights_count};
+pub(crate) use names::{check_name, name_key};
+pub use password::{mark, random_password};
+pub use refused::Refused;
+pub(crate) use refused::forbidden;
+pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
+pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
+pub use users::{Access, NewUser, Tokens, add_user, set_access, set_password, sign_in};
+
+use entity::{Timestamp, audit_event};
+use sea_orm::{ConnectionTrait, Set};
+use uuid::Uuid;
+
+use crate::{
+    clock::Clock,
+    store::{StoreError, audit},
+};
+
+/// Writes down what `who` did to the user or token `subject`.
+async fn record<C: ConnectionTrait>(
+    tx: &C,
+    clock: &Clock,
+    who: &Viewer,
+    action: &'static str,
+    (subject_id, subject): (Uuid, &str),
+    after: Option<serde_json::Value>,
+) -> Result<(), StoreError> {
+    let row = audit_event::ActiveModel {
+        id: Set(Uuid::now_v7()),
+        namespace_id: Set(None),
+        at: Set(Timestamp::from(clock.now())),
+        actor: Set(who.name.clone()),
+        source: Set(who.source.clone()),
+        action: Set(action.to_owned()),
+        subject_id: Set(Some(subject_id)),
+        subject: Set(subject.to_owned()),
+        reason: Set(who.reason.clone()),
+        before: Set(None),
+        after: Set(after),
+    };
+    audit::insert(tx, row).await
+}

@@ -1,0 +1,136 @@
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use openidconnect::{
+    AdditionalClaims, ClaimsVerificationError, EmptyExtraTokenFields, IdToken, IdTokenClaims,
+    IdTokenFields, IdTokenVerifier, Nonce, StandardTokenResponse,
+    core::{
+        CoreGenderClaim, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm,
+        CoreJwsSigningAlgorithm as Algorithm, CoreTokenType,
+    },
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config;
+
+/// Clocks may be so far apart.
+const SKEW: TimeDelta = TimeDelta::seconds(60);
+/// A token of a sign-in is fresh.
+const OLDEST: TimeDelta = TimeDelta::minutes(10);
+/// More groups than anybody has.
+const MAX_GROUPS: usize = 2_000;
+
+/// Signatures that nobody but the provider can make. Not among them: none, and those by the
+/// client's secret.
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::RsaSsaPkcs1V15Sha256,
+    Algorithm::RsaSsaPkcs1V15Sha384,
+    Algorithm::RsaSsaPkcs1V15Sha512,
+    Algorithm::RsaSsaPssSha256,
+    Algorithm::RsaSsaPssSha384,
+    Algorithm::RsaSsaPssSha512,
+    Algorithm::EcdsaP256Sha256,
+    Algorithm::EcdsaP384Sha384,
+    Algorithm::EdDsa,
+];
+
+/// Whether a signature of that kind counts.
+pub(super) fn counts(algorithm: &Algorithm) -> bool {
+    ALGORITHMS.contains(algorithm)
+}
+
+/// Somebody whom the provider knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The provider.
+    pub issuer: String,
+    /// Who, for ever.
+    pub subject: String,
+    /// What they are called at the moment.
+    pub name: Option<String>,
+    /// Their groups at the moment.
+    pub groups: Vec<String>,
+    /// The token itself, for signing out there.
+    pub id_token: String,
+}
+
+/// What a token says beside what is standard.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(super) struct More(HashMap<String, Value>);
+
+impl AdditionalClaims for More {}
+
+type Encryption = CoreJweContentEncryptionAlgorithm;
+pub(super) type Token = IdToken<More, CoreGenderClaim, Encryption, Algorithm>;
+type Fields = IdTokenFields<More, EmptyExtraTokenFields, CoreGenderClaim, Encryption, Algorithm>;
+pub(super) type Response = StandardTokenResponse<Fields, CoreTokenType>;
+type Claims = IdTokenClaims<More, CoreGenderClaim>;
+
+/// The claims of a token that counts now and belongs to the sign-in of that nonce.
+pub(super) fn verified<'t>(
+    token: &'t Token,
+    verifier: IdTokenVerifier<'_, CoreJsonWebKey>,
+    nonce: &Nonce,
+    now: DateTime<Utc>,
+) -> Result<&'t Claims, ClaimsVerificationError> {
+    let is_fresh = move |issued: DateTime<Utc>| {
+        if issued > now + SKEW {
+            Err(format!("it was issued at {issued}, and here it is {now}"))
+        } else if issued < now - OLDEST {
+            Err(format!("it was issued at {issued}, which is too long ago"))
+        } else {
+            Ok(())
+        }
+    };
+    let verifier = verifier
+        .set_allowed_algs(ALGORITHMS)
+        .set_time_fn(move || now - SKEW)
+        .set_issue_time_verifier_fn(is_fresh);
+    token.claims(&verifier, nonce)
+}
+
+/// All that is said about somebody. What is standard is no additional claim.
+pub(super) fn told(claims: &impl Serialize) -> Value {
+    serde_json::to_value(claims).unwrap_or_default()
+}
+
+/// Whether it has what a sign-in here needs.
+pub(super) fn is_enough(told: &Value, settings: &config::Oidc) -> bool {
+    let has = |claim: &str| !told[claim].is_null();
+    has(&settings.name_claim) && (settings.grants.is_empty() || has(&settings.groups_claim))
+}
+
+/// The same, with what was said elsewhere: what the token says counts.
+pub(super) fn with_more(told: Value, more: Value) -> Value {
+    match (told, more) {
+        (Value::Object(told), Value::Object(mut more)) => {
+            more.extend(told);
+            Value::Object(more)
+        }
+        (told, _) => told,
+    }
+}
+
+/// Whom the claims are about, and what is told of them.
+pub(super) fn identity(
+    claims: &Claims,
+    told: &Value,
+    settings: &config::Oidc,
+    id_token: String,
+) -> Identity {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let groups = match &told[settings.groups_claim.as_str()] {
+        Value::Array(groups) => groups.iter().take(MAX_GROUPS).filter_map(text).collect(),
+        Value::String(group) => vec![group.clone()],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+    };
+    Identity {
+        issuer: claims.issuer().to_string(),
+        subject: claims.subject().to_string(),
+        name: text(&told[settings.name_claim.as_str()]),
+        groups,
+        id_token,
+    }
+}

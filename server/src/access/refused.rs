@@ -1,0 +1,48 @@
+//! Why somebody may not do what they ask for.
+
+use entity::user::Role;
+use sea_orm::ActiveEnum;
+
+use crate::model::cut;
+
+/// What somebody may not, or what is to them as if it were not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is no such thing.
+    #[error("there is no {what} {which:?}")]
+    NotFound {
+        /// `schedule`, `run`, ...
+        what: &'static str,
+        /// The key or name that was asked for.
+        which: String,
+    },
+    /// Their role does not allow it.
+    #[error("{}", forbidden(*needs, *has, *everywhere))]
+    Forbidden {
+        /// The least role that may.
+        needs: Role,
+        /// The caller's, if they have one there.
+        has: Option<Role>,
+        /// Whether the role must hold in every namespace.
+        everywhere: bool,
+    },
+}
+
+impl Refused {
+    /// There is no `what` of that key or name.
+    pub(super) fn not_found(what: &'static str, which: impl ToString) -> Self {
+        Self::NotFound { what, which: cut(&which.to_string()) }
+    }
+}
+
+/// The role that is missing, and the one that is there.
+pub(crate) fn forbidden(needs: Role, has: Option<Role>, everywhere: bool) -> String {
+    let (needs, place) = (needs.to_value(), if everywhere { " in every namespace" } else { "" });
+    match has {
+        Some(has) => {
+            format!("this needs the role {needs}{place}; '{}' is what you have", has.to_value())
+        }
+        None if everywhere => format!("this needs the role {needs}{place}; you have none there"),
+        None => format!("this needs the role {needs}; you have none"),
+    }
+}

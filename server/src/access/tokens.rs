@@ -1,0 +1,197 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, api_token::ActiveModel, user::Role};
+use rand::{TryRngCore, rngs::OsRng};
+use sea_orm::{ActiveEnum, Set};
+use secrecy::SecretString;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
+use crate::{
+    access::{Grant, Grants, Owner, Viewer, ViewerKind},
+    clock::Clock,
+    store::{Store, StoreError, tokens, users},
+};
+
+/// What every token begins with, so that a leaked one is recognised as ours.
+pub(crate) const PREFIX: &str = "car_";
+
+/// The last use is written down so often at the most.
+const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
+
+/// A token to be.
+#[derive(Debug)]
+pub struct NewToken {
+    /// Unique among those that stand for nobody; for people.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// From then on it is void.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+/// Makes a token. Only its hash is kept: this is the one time that it is seen.
+pub async fn create_token(
+    owner: &Owner,
+    store: &Store,
+    clock: &Clock,
+    token: NewToken,
+) -> Result<SecretString, PeopleError> {
+    check_name("name", &token.name)?;
+    let text = random(PREFIX)?;
+    let id = Uuid::now_v7();
+    let row = ActiveModel {
+        id: Set(id),
+        name: Set(token.name.clone()),
+        hash: Set(hashed(&text)),
+        user_id: Set(None),
+        namespace_id: Set(None),
+        role: Set(token.role),
+        sees_payloads: Set(true),
+        created_by: Set(owner.who().name.clone()),
+        created_at: Set(Timestamp::from(clock.now())),
+        expires_at: Set(token.expires_at.map(Timestamp::from)),
+        revoked_at: Set(None),
+        used_at: Set(None),
+    };
+    let tx = store.begin().await?;
+    tokens::insert(&tx, row).await.map_err(PeopleError::adding("token", &token.name))?;
+    let after = json!({ "role": token.role.to_value(), "expires_at": token.expires_at });
+    record(&tx, clock, owner.who(), "token.create", (id, &token.name), Some(after)).await?;
+    store.commit(tx).await?;
+    Ok(text.into())
+}
+
+/// A new token's text.
+pub(crate) fn random(prefix: &str) -> Result<String, PeopleError> {
+    let mut random = [0_u8; 32];
+    OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
+    Ok(format!("{prefix}{}", hex(&random)))
+}
+
+/// Takes a token back, by its name or as `owner/name`; false if it was taken back before.
+pub async fn revoke_token(
+    owner: &Owner,
+    store: &Store,
+    clock: &Clock,
+    name: &str,
+) -> Result<bool, PeopleError> {
+    let missing = || PeopleError::NotFound { what: "token", name: name.to_owned() };
+    let found = match name.split_once('/') {
+        Some((owner, own)) => {
+            let owner = users::by_name(store.read(), owner).await?.ok_or_else(missing)?;
+            tokens::by_name(store.read(), Some(owner.id), own).await?
+        }
+        None => tokens::by_name(store.read(), None, name).await?,
+    };
+    let token = found.ok_or_else(missing)?;
+    let tx = store.begin().await?;
+    let revoked = tokens::revoke_if_live(&tx, token.id, Timestamp::from(clock.now())).await?;
+    if revoked {
+        record(&tx, clock, owner.who(), "token.revoke", (token.id, name), None).await?;
+    }
+    commit_rights(store, tx).await?;
+    Ok(revoked)
+}
+
+/// Whom a token stands for, wherever they come from.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    id: Uuid,
+    name: String,
+    grants: Grants,
+    expires_at: Option<Timestamp>,
+}
+
+impl Holder {
+    /// Whether the token has not expired since it was looked at.
+    pub fn is_live(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_none_or(|end| end.utc() > now)
+    }
+
+    /// The same who asks from somewhere.
+    pub fn viewer(self, source: String) -> Viewer {
+        Viewer::new(self.id, self.name, ViewerKind::Token, self.grants, source)
+    }
+}
+
+/// Whom the token of that [hash](token_hash) stands for, if they may still come in.
+pub async fn token_holder(
+    (store, clock): (&Store, &Clock),
+    elsewhere: Elsewhere<'_>,
+    hash: &str,
+) -> Result<Option<Holder>, StoreError> {
+    let now = clock.now();
+    let found = tokens::live_by_hash(store.read(), hash, Timestamp::from(now)).await?;
+    let Some(found) = found else { return Ok(None) };
+    if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
+        let (store, id) = (store.clone(), found.id);
+        // Who asks need not wait for a note about it.
+        tokio::spawn(async move {
+            let stamped = async {
+                let tx = store.begin().await?;
+                tokens::stamp_use(&tx, id, Timestamp::from(now)).await?;
+                Ok::<_, StoreError>(tx.commit().await?)
+            };
+            if let Err(error) = stamped.await {
+                tracing::warn!(%error, "failed to note the use of a token");
+            }
+        });
+    }
+    let limit = Grant { role: found.role, sees_payloads: found.sees_payloads };
+    let (name, grants) = match found.user_id {
+        None => {
+            let grants = match found.namespace_id {
+                Some(namespace) => Grants::new(None, [(namespace, limit)]),
+                None => Grants::new(Some(limit), []),
+            };
+            // Nobody can pass for a person by the name of a token.
+            (format!("token/{}", found.name), grants)
+        }
+        Some(owner) => {
+            let owner = users::by_id(store.read(), owner).await?;
+            let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else {
+                return Ok(None);
+            };
+            let grants = grants_of(store.read(), &owner, elsewhere, now).await?;
+            let name = format!("{}/{}", owner.name, found.name);
+            (name, grants.limited(limit, found.namespace_id))
+        }
+    };
+    Ok(Some(Holder { id: found.id, name, grants, expires_at: found.expires_at }))
+}
+
+/// What is kept of a token; None for what can be none.
+pub fn token_hash(token: &str) -> Option<String> {
+    (token.starts_with(PREFIX) && token.len() <= 256).then(|| hashed(token))
+}
+
+/// A token is 256 random bits: one round of a fast hash is enough, and quick for each request.
+pub(crate) fn hashed(token: &str) -> String {
+    hex(&Sha256::digest(token))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_was_looked_at_before_it_expired_is_none_after_it() {
+        let end = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
+        let holder = |expires_at| Holder {
+            id: Uuid::nil(),
+            name: "token/ci".to_owned(),
+            grants: Grants::default(),
+            expires_at,
+        };
+        let expiring = holder(Some(Timestamp::from(end)));
+        assert!(expiring.is_live(end - TimeDelta::milliseconds(1)));
+        assert!(!expiring.is_live(end));
+        assert!(holder(None).is_live(end));
+    }
+}

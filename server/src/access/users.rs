@@ -1,0 +1,167 @@
+use entity::{
+    Timestamp,
+    user::{ActiveModel, Model, Role},
+};
+use sea_orm::{ActiveEnum, Set};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{PeopleError, check_name, commit_rights, name_key, password, record};
+use crate::{
+    access::Owner,
+    clock::Clock,
+    store::{Store, StoreError, sessions, tokens, users},
+};
+
+/// What becomes of a user's API tokens when their password changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// They go on working: programs use them.
+    Kept,
+    /// They are revoked in the same transaction: one of them may be what leaked.
+    Revoked,
+}
+
+/// A person to be.
+#[derive(Debug)]
+pub struct NewUser {
+    /// Unique.
+    pub name: String,
+    /// At least 12 characters.
+    pub password: SecretString,
+    /// What they may do.
+    pub role: Role,
+    /// Whether they see contexts, outputs and logs; editors do in any case.
+    pub sees_payloads: bool,
+}
+
+/// Adds a user.
+pub async fn add_user(
+    owner: &Owner,
+    store: &Store,
+    clock: &Clock,
+    user: NewUser,
+) -> Result<Uuid, PeopleError> {
+    check_name("name", &user.name)?;
+    password::check(&user.password, &user.name)?;
+    let id = Uuid::now_v7();
+    let row = ActiveModel {
+        id: Set(id),
+        name: Set(user.name.clone()),
+        name_key: Set(name_key(&user.name)),
+        password_hash: Set(password::hash(user.password).await?),
+        role: Set(Some(user.role)),
+        sees_payloads: Set(user.sees_payloads || user.role >= Role::Editor),
+        is_service: Set(false),
+        created_at: Set(Timestamp::from(clock.now())),
+        disabled_at: Set(None),
+        sessions_from: Set(None),
+        signed_in_at: Set(None),
+        ..ActiveModel::default()
+    };
+    let tx = store.begin().await?;
+    users::insert(&tx, row).await.map_err(PeopleError::adding("user", &user.name))?;
+    let after = json!({ "role": user.role.to_value() });
+    record(&tx, clock, owner.who(), "user.add", (id, &user.name), Some(after)).await?;
+    store.commit(tx).await?;
+    Ok(id)
+}
+
+/// Gives a user another password. Their sessions end, and their API tokens if `fate` says so.
+/// Returns how many of their tokens go on working.
+pub async fn set_password(
+    owner: &Owner,
+    store: &Store,
+    clock: &Clock,
+    name: &str,
+    password: SecretString,
+    fate: Tokens,
+) -> Result<u64, PeopleError> {
+    password::check(&password, name)?;
+    let user = named(store, name).await?;
+    if user.is_service {
+        let (value, problem) = (name.to_owned(), "is a service account".to_owned());
+        let help = "nobody signs in as one: make it a token";
+        return Err(PeopleError::BadInput { field: "user", value, problem, help });
+    }
+    let hash = password::hash(password).await?;
+    let tx = store.begin().await?;
+    users::set_password_hash(&tx, user.id, hash).await?;
+    sessions::delete_all_of(&tx, user.id, None).await?;
+    record(&tx, clock, owner.who(), "user.passwd", (user.id, name), None).await?;
+    if fate == Tokens::Revoked {
+        tokens::revoke_all_of(&tx, user.id, clock.now().into()).await?;
+        record(&tx, clock, owner.who(), "user.revokeTokens", (user.id, name), None).await?;
+    }
+    let left = tokens::count_of(&tx, user.id).await?;
+    commit_rights(store, tx).await?;
+    Ok(left)
+}
+
+/// Whether somebody may sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// They may.
+    Given,
+    /// They may not, unless they are the last administrator who can.
+    Taken,
+    /// They may not, whoever they are.
+    TakenByForce,
+}
+
+/// Takes the right to sign in, or gives it back. Their sessions end.
+pub async fn set_access(
+    owner: &Owner,
+    store: &Store,
+    clock: &Clock,
+    name: &str,
+    access: Access,
+) -> Result<(), PeopleError> {
+    let user = named(store, name).await?;
+    let is_taken = access != Access::Given;
+    let at = is_taken.then(|| Timestamp::from(clock.now()));
+    let tx = store.begin().await?;
+    if access == Access::Taken {
+        let administrators = users::lock_administrators(&tx).await?;
+        if matches!(&*administrators, [only] if only.id == user.id) {
+            return Err(PeopleError::LastAdministrator { name: user.name });
+        }
+    }
+    users::set_disabled(&tx, user.id, at).await?;
+    if is_taken {
+        sessions::delete_all_of(&tx, user.id, None).await?;
+    }
+    let action = if is_taken { "user.disable" } else { "user.enable" };
+    record(&tx, clock, owner.who(), action, (user.id, name), None).await?;
+    Ok(commit_rights(store, tx).await?)
+}
+
+/// The user, if the password is theirs and they may sign in.
+pub async fn sign_in(
+    store: &Store,
+    clock: &Clock,
+    name: &str,
+    password: SecretString,
+) -> Result<Option<Model>, PeopleError> {
+    // No password is so long: nobody hashes megabytes for a stranger. No name has a NUL.
+    let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
+    let user = if sane { users::by_name(store.read(), name).await? } else { None };
+    let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());
+    let hash = user.as_ref().map(|user| user.password_hash.clone());
+    let password = if sane { password } else { SecretString::default() };
+    if !password::verify(password, hash).await? {
+        return Ok(None);
+    }
+    if let Some(user) = &user {
+        let tx = store.begin().await?;
+        users::stamp_sign_in(&tx, user.id, Timestamp::from(clock.now())).await?;
+        tx.commit().await?;
+    }
+    Ok(user)
+}
+
+async fn named(store: &Store, name: &str) -> Result<Model, PeopleError> {
+    let found: Result<_, StoreError> = users::by_name(store.read(), name).await;
+    found?.ok_or_else(|| PeopleError::NotFound { what: "user", name: name.to_owned() })
+}

@@ -1,0 +1,129 @@
+//! `carillon explain`: what became of one fire, and why.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Args;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    CliError,
+    client::{ClientError, Server},
+    named::find,
+    output,
+    when::past,
+};
+use crate::clock::Clock;
+
+/// Say what became of a fire and why: one by its id, or the last one of a schedule until --at
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    #[command(flatten)]
+    server: Server,
+    /// The fire's id, as 'carillon fires' shows it, or a schedule's name
+    #[arg(value_name = "FIRE|SCHEDULE")]
+    which: String,
+    /// Of a schedule: the fire that was due then, or the last one before [default: now]
+    #[arg(long, value_name = "WHEN", value_parser = past)]
+    at: Option<DateTime<Utc>>,
+    /// Where the schedule's name is looked for
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const ACTION: &str = "explain the fire";
+
+/// What is told of a fire.
+const FACTS: &str = "id scheduleId scheduleVersion scheduledAt dueAt local offset kind verdict
+    reason { code text } count lastScheduledAt claimedAt decidedAt node recoveryAttempts
+    run { id state startedAt finishedAt durationMs latenessMs error }";
+
+const SCHEDULE: &str = "query ($id: UUID!) { schedule(id: $id) { name timing { description } } }";
+
+impl Explain {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let fire = match Uuid::try_parse(&self.which) {
+            Ok(id) => self.by_id(id).await?,
+            Err(_) => self.by_instant().await?,
+        };
+        if self.json {
+            return output::json(&fire);
+        }
+        let asked = json!({ "id": fire["scheduleId"] });
+        // One that was deleted is not found any more: its fires are.
+        let schedule = self.server.ask(ACTION, SCHEDULE, asked).await?["schedule"].take();
+        print(&fire, &schedule)
+    }
+
+    async fn by_id(&self, id: Uuid) -> Result<Value, CliError> {
+        let query = format!("query ($id: UUID!) {{ fire(id: $id) {{ {FACTS} }} }}");
+        let fire = self.server.ask(ACTION, &query, json!({ "id": id })).await?["fire"].take();
+        if !fire.is_null() {
+            return Ok(fire);
+        }
+        let problem = format!("there is no fire with the id {id}; 'carillon fires' lists them");
+        Err(ClientError::Refused { action: ACTION, problem }.into())
+    }
+
+    /// The last fire of a schedule that was due at an instant or before it.
+    async fn by_instant(&self) -> Result<Value, CliError> {
+        let query = format!(
+            "query ($id: UUID!, $before: DateTime!) {{
+                fires(scheduleId: $id, filter: {{ before: $before }}, first: 1) {{
+                    nodes {{ {FACTS} }}
+                }}
+            }}"
+        );
+        let id = find(&self.server, ACTION, &self.namespace, &self.which).await?;
+        let at = self.at.unwrap_or_else(|| Clock::system().now());
+        // The ledger keeps milliseconds, and what is asked for is part of it.
+        let before = at + TimeDelta::milliseconds(1);
+        let asked = json!({ "id": id, "before": before });
+        let fire = self.server.ask(ACTION, &query, asked).await?["fires"]["nodes"][0].take();
+        if !fire.is_null() {
+            return Ok(fire);
+        }
+        let problem = format!("no fire of '{}' was due until {at}", self.which);
+        Err(ClientError::Refused { action: ACTION, problem }.into())
+    }
+}
+
+fn print(fire: &Value, schedule: &Value) -> Result<(), CliError> {
+    let text = |field: &str| output::cell(&fire[field]);
+    let name = schedule["name"].as_str().unwrap_or("a schedule that was deleted");
+    let due = text("scheduledAt");
+    output::line(format!("{name} was due at {due}: {}", output::state(&fire["verdict"])))?;
+    output::line(format!("  why: {}", output::cell(&fire["reason"]["text"])))?;
+    let code = output::cell(&fire["reason"]["code"]).to_lowercase();
+    output::line(format!("  reason code: {code}"))?;
+    if let Some(description) = schedule["timing"]["description"].as_str() {
+        output::line(format!("  timing: {description} (version {})", fire["scheduleVersion"]))?;
+    }
+    let kind = match fire["kind"].as_str() {
+        Some("SHIFTED") => " (the clocks skipped the time asked for: right after the gap)",
+        Some("FIRST_OF_TWO") => " (this time came twice: the first)",
+        Some("SECOND_OF_TWO") => " (this time came twice: the second)",
+        _ => "",
+    };
+    output::line(format!("  on the wall clock: {} {}{kind}", text("local"), text("offset")))?;
+    if fire["count"].as_i64().is_some_and(|count| count > 1) {
+        let last = text("lastScheduledAt");
+        output::line(format!("  stands for {} instants, until {last}", fire["count"]))?;
+    }
+    let decided = fire["decidedAt"].as_str().map_or("not yet".to_owned(), str::to_owned);
+    let (claimed, node) = (text("claimedAt"), text("node"));
+    output::line(format!("  claimed {claimed} by {node}, decided {decided}"))?;
+    if fire["recoveryAttempts"].as_i64().is_some_and(|attempts| attempts > 0) {
+        output::line(format!("  recovery took it up {} times", fire["recoveryAttempts"]))?;
+    }
+    let run = &fire["run"];
+    let Some(id) = run["id"].as_str() else { return output::line("  it has no run") };
+    let took = run["durationMs"].as_i64().map_or(String::new(), |ms| format!(", took {ms} ms"));
+    output::line(format!("  run {id}: {}{took}", output::state(&run["state"])))?;
+    if let Some(error) = run["error"].as_str() {
+        output::line(format!("  error: {}", output::one_line(error)))?;
+    }
+    output::line(format!("  more: carillon run show {id}"))
+}

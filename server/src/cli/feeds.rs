@@ -1,0 +1,160 @@
+//! `carillon feeds`: calendar feeds of upcoming runs, as a calendar program subscribes to them.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    CliError,
+    client::{ClientError, Server},
+    output, search,
+    session::{Session, typed},
+    why::Why,
+};
+use crate::search::List;
+
+/// Manage your calendar feeds of upcoming runs
+#[derive(Debug, Args)]
+pub(super) struct Feeds {
+    #[command(flatten)]
+    server: Server,
+    /// Whose feeds: a token makes none, so the password is asked for
+    #[arg(long, value_name = "USER", global = true)]
+    user: Option<String>,
+    /// Read the password from standard input
+    #[arg(long, global = true)]
+    stdin: bool,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List your feeds
+    List {
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a feed and print its address; it is shown only now
+    Create {
+        /// Unique among your feeds
+        name: String,
+        /// Of this namespace
+        #[arg(long, default_value = "default")]
+        namespace: String,
+        /// Only this schedule
+        #[arg(long, value_name = "NAME", conflicts_with = "search")]
+        schedule: Option<String>,
+        /// Only the schedules that this finds, as in 'tag:billing'
+        #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
+        search: Option<String>,
+        #[command(flatten)]
+        why: Why,
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a feed back: its address leads nowhere from now on
+    Revoke {
+        /// Which, by its name or id
+        feed: String,
+        #[command(flatten)]
+        why: Why,
+    },
+}
+
+const LIST: &str = "{ calendarFeeds { id name namespace scheduleId search createdAt usedAt } }";
+
+const CREATE: &str = "mutation ($input: CreateCalendarFeedInput!) {
+    made: createCalendarFeed(input: $input) { path calendarFeed { id name } }
+}";
+
+const REVOKE: &str = "mutation ($id: UUID!, $reason: String) {
+    done: revokeCalendarFeed(id: $id, reason: $reason) { id }
+}";
+
+impl Feeds {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let Some(user) = &self.user else {
+            return Err(CliError::Usage("give --user: a feed belongs to somebody".to_owned()));
+        };
+        let server = self.server.connection()?.server;
+        let password = typed("Password: ", self.stdin)?;
+        let session = Session::open(&server, user, &password).await?;
+        let done = self.action.carry_out(&session, &server).await;
+        session.close().await;
+        done
+    }
+}
+
+impl Action {
+    async fn carry_out(self, session: &Session<'_>, server: &str) -> Result<(), CliError> {
+        match self {
+            Self::List { json } => {
+                let feeds = feeds(session, "list the feeds").await?;
+                if json { output::json(&feeds) } else { print(&feeds) }
+            }
+            Self::Create { name, namespace, schedule, search, why, json } => {
+                search::check(List::Schedules, "--search", search.as_deref())?;
+                let input = json!({
+                    "name": name, "namespace": namespace, "schedule": schedule, "search": search,
+                    "reason": why.reason,
+                });
+                let answer = session.ask("make the feed", CREATE, json!({ "input": input }));
+                let made = answer.await?["made"].take();
+                let address = format!("{server}{}", made["path"].as_str().unwrap_or_default());
+                if json {
+                    let feed = &made["calendarFeed"];
+                    return output::json(&json!({
+                        "id": feed["id"], "name": feed["name"], "address": address,
+                    }));
+                }
+                // The address alone, so that a script can keep it; the rest is for people.
+                eprintln!("made the feed '{name}'; whoever has its address sees what it shows");
+                output::line(address)
+            }
+            Self::Revoke { feed, why } => {
+                const ACTION: &str = "revoke the feed";
+                let id = id(session, ACTION, &feed).await?;
+                let asked = json!({ "id": id, "reason": why.reason });
+                session.ask(ACTION, REVOKE, asked).await?;
+                output::line(format!("revoked the feed '{feed}'"))
+            }
+        }
+    }
+}
+
+async fn feeds(session: &Session<'_>, action: &'static str) -> Result<Vec<Value>, CliError> {
+    let mut answer = session.ask(action, LIST, json!({})).await?;
+    match answer["calendarFeeds"].take() {
+        Value::Array(feeds) => Ok(feeds),
+        _ => Ok(Vec::new()),
+    }
+}
+
+async fn id(session: &Session<'_>, action: &'static str, feed: &str) -> Result<Value, CliError> {
+    if let Ok(id) = Uuid::try_parse(feed) {
+        return Ok(json!(id));
+    }
+    let mut feeds = feeds(session, action).await?;
+    let found = feeds.iter_mut().find(|one| one["name"] == feed);
+    found.map(|one| one["id"].take()).ok_or_else(|| {
+        let problem = format!("you have no feed '{feed}'; 'carillon feeds list' shows yours");
+        ClientError::Refused { action, problem }.into()
+    })
+}
+
+fn print(feeds: &[Value]) -> Result<(), CliError> {
+    let row = |feed: &Value| {
+        let shows = match (feed["scheduleId"].as_str(), feed["search"].as_str()) {
+            (Some(schedule), _) => format!("schedule {schedule}"),
+            (None, Some(search)) => search.to_owned(),
+            (None, None) => "all".to_owned(),
+        };
+        let used = feed["usedAt"].as_str().unwrap_or("never").to_owned();
+        [output::cell(&feed["name"]), output::cell(&feed["namespace"]), shows, used]
+    };
+    let rows: Vec<[String; 4]> = feeds.iter().map(row).collect();
+    output::table(["FEED", "NAMESPACE", "SHOWS", "LAST USE"], &rows)
+}

@@ -1,0 +1,88 @@
+//! The ledger as it grows: each row when it comes, and again when its verdict changes.
+
+use std::{collections::HashMap, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+
+use super::{Ledger, due};
+use crate::{
+    cli::{CliError, client::MAX_LISTED, output},
+    clock::Clock,
+};
+
+/// Between two looks.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// A row that is due longer ago does not change any more, or so seldom that it is not waited for.
+const WINDOW: TimeDelta = TimeDelta::hours(1);
+
+/// Prints the last rows and then what comes, until it is stopped.
+pub(super) async fn follow(
+    ledger: &Ledger<'_>,
+    since: Option<DateTime<Utc>>,
+    limit: u32,
+    json: bool,
+) -> Result<(), CliError> {
+    let clock = Clock::system();
+    let mut told = Told::default();
+    let (mut rows, _) = ledger.newest(since, limit).await?;
+    let start = rows.last().and_then(at).unwrap_or_else(|| clock.now());
+    loop {
+        rows.reverse();
+        for row in &rows {
+            if told.is_news(row) {
+                if json { output::json(row) } else { output::line(line(row)) }?;
+            }
+        }
+        clock.sleep(BETWEEN).await;
+        let from = start.max(clock.now() - WINDOW);
+        told.forget(from);
+        rows = ledger.newest(Some(from), MAX_LISTED).await?.0;
+    }
+}
+
+/// The verdicts that were told, by row.
+#[derive(Default)]
+struct Told(HashMap<String, (DateTime<Utc>, String)>);
+
+impl Told {
+    /// Whether a row is new, or has another verdict than it had.
+    fn is_news(&mut self, row: &Value) -> bool {
+        let (Some(id), Some(at)) = (row["id"].as_str(), at(row)) else { return false };
+        let verdict = output::cell(&row["verdict"]);
+        let before = self.0.insert(id.to_owned(), (at, verdict.clone()));
+        before.is_none_or(|(_, before)| before != verdict)
+    }
+
+    /// What is not asked for any more.
+    fn forget(&mut self, before: DateTime<Utc>) {
+        self.0.retain(|_, (at, _)| *at >= before);
+    }
+}
+
+fn at(row: &Value) -> Option<DateTime<Utc>> {
+    row["scheduledAt"].as_str()?.parse().ok()
+}
+
+fn line(row: &Value) -> String {
+    let verdict = output::state(&row["verdict"]);
+    format!("{}  {verdict}  {}", due(row), output::cell(&row["reason"]["text"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_is_told_once_for_each_verdict() {
+        let row = |verdict: &str| json!({ "id": "a", "scheduledAt": "2026-11-26T02:00:00Z", "verdict": verdict });
+        let mut told = Told::default();
+        let news = ["PENDING", "PENDING", "STARTED", "STARTED"].map(|v| told.is_news(&row(v)));
+        assert_eq!(news, [true, false, true, false]);
+        told.forget("2026-11-26T03:00:00Z".parse().unwrap());
+        assert!(told.0.is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! Signing in to a server from the command line, and out again.
+
+use clap::Args;
+use entity::user::Role;
+use sea_orm::ActiveEnum;
+use secrecy::SecretString;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    CliError,
+    client::Server,
+    output,
+    profiles::{Profile, Profiles},
+    session::{Session, typed},
+    token::end,
+    user::role,
+    when::duration,
+};
+use crate::{clock::Clock, config::Span};
+
+/// Sign in to a server, and ask it from now on
+///
+/// With --user a token of your own is made for this machine; without it an existing token is asked
+/// for. Either is kept in a file that only you can read.
+#[derive(Debug, Args)]
+pub(super) struct Login {
+    /// Address of the server, such as https://carillon.example
+    #[arg(value_name = "URL")]
+    address: String,
+    /// What to call it here [default: its host and port]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Sign in as this user, with the password
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// What the token that is made may do: viewer, operator, editor or admin [default: all that
+    /// you may]
+    #[arg(long, value_parser = role, requires = "user")]
+    role: Option<Role>,
+    /// How long the token that is made is valid
+    #[arg(
+        long, value_name = "DURATION", requires = "user", default_value = "90d",
+        value_parser = duration
+    )]
+    expires_in: Span,
+    /// Read the token, or with --user the password, from standard input
+    #[arg(long)]
+    stdin: bool,
+}
+
+/// Forget the token of a server, and take it back if it was made by 'carillon login --user'
+#[derive(Debug, Args)]
+pub(super) struct Logout {
+    /// Which [default: the current one]
+    name: Option<String>,
+}
+
+/// Who asks.
+const ME: &str = "{ me { name role } }";
+
+const MAKE: &str = "mutation ($input: CreateApiTokenInput!) {
+    made: createApiToken(input: $input) { secret apiToken { id } }
+}";
+
+const REVOKE: &str = "mutation ($id: UUID!) {
+    done: revokeApiToken(id: $id, reason: \"carillon logout\") { id }
+}";
+
+impl Login {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let url = url::Url::parse(&self.address).ok();
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        let host = url.as_ref().and_then(|url| {
+            let host = url.host_str()?;
+            Some(url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")))
+        });
+        let Some(host) = host else {
+            let text = format!("'{}' must begin with http:// or https://", self.address);
+            return Err(CliError::Usage(text));
+        };
+        let server = self.address.trim_end_matches('/').to_owned();
+        let name = self.name.clone().unwrap_or(host);
+        let (token, token_id) = match &self.user {
+            Some(user) => {
+                let password = typed("Password: ", self.stdin)?;
+                let session = Session::open(&server, user, &password).await?;
+                let made = self.token(&session).await;
+                session.close().await;
+                made?
+            }
+            None => (typed("Token: ", self.stdin)?, None),
+        };
+        let who = Server::of(&server, &token).ask("sign in", ME, json!({})).await?;
+        let mut all = Profiles::read()?;
+        all.profiles.insert(name.clone(), Profile { server: server.clone(), token, token_id });
+        all.current = Some(name.clone());
+        let file = all.write()?;
+        let who = self.user.unwrap_or_else(|| output::cell(&who["me"]["name"]));
+        output::line(format!("signed in to {server} as {who}; it is called '{name}' here"))?;
+        output::line(format!("the token is kept in {}", file.display()))
+    }
+
+    /// A token for this machine, and its id.
+    async fn token(&self, session: &Session<'_>) -> Result<(SecretString, Option<Uuid>), CliError> {
+        let role = match self.role {
+            Some(role) => json!(role.to_value().to_uppercase()),
+            None => session.ask("ask who you are", ME, json!({})).await?["me"]["role"].take(),
+        };
+        let input = json!({
+            "name": token_name(),
+            "role": role,
+            "seesPayloads": true,
+            "expiresAt": end(Clock::system().now(), self.expires_in)?,
+            "reason": "carillon login",
+        });
+        let mut answer = session.ask("make a token", MAKE, json!({ "input": input })).await?;
+        let made = answer["made"].take();
+        let secret = made["secret"].as_str().unwrap_or_default().to_owned();
+        let id = made["apiToken"]["id"].as_str().and_then(|id| id.parse().ok());
+        Ok((secret.into(), id))
+    }
+}
+
+/// Unique, and says from which machine it is.
+fn token_name() -> String {
+    let host = hostname::get().map(|host| host.to_string_lossy().into_owned()).unwrap_or_default();
+    let host: String = host.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
+    let mut unique = Uuid::now_v7().simple().to_string();
+    unique.drain(..20);
+    format!("cli-{host}-{unique}")
+}
+
+impl Logout {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let mut all = Profiles::read()?;
+        let Some(name) = self.name.or_else(|| all.current.clone()) else {
+            return output::line("not signed in anywhere");
+        };
+        let Some(profile) = all.profiles.remove(&name) else {
+            return Err(all.unknown(&name));
+        };
+        if all.current.as_ref() == Some(&name) {
+            all.current = None;
+        }
+        // Forgotten first: a server that is gone does not keep anybody signed in.
+        all.write()?;
+        output::line(format!("forgot the token of '{name}' ({})", profile.server))?;
+        let Some(id) = profile.token_id else {
+            return output::line("it goes on working for whoever else has it");
+        };
+        let server = Server::of(&profile.server, &profile.token);
+        server.ask("take the token back", REVOKE, json!({ "id": id })).await?;
+        output::line("the server takes it no longer")
+    }
+}

@@ -1,0 +1,204 @@
+//! Servers that somebody has signed in to, each with its token, in the folder for settings of the
+//! person: `$XDG_CONFIG_HOME/carillon/profiles.toml`, or `~/.config/carillon/profiles.toml`.
+//!
+//! The file holds tokens, so only its owner may read it (0600). It is written whole, beside the old
+//! one, and put in its place: an interrupted write loses nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Subcommand};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{CliError, output};
+use crate::config::variable;
+
+/// List the servers that you are signed in to, or choose one
+#[derive(Debug, Args)]
+pub(super) struct ListProfiles {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Answer as JSON, without the tokens
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Ask this server from now on, unless --profile names another
+    Use {
+        /// As 'carillon profiles' lists it
+        name: String,
+    },
+}
+
+/// A server and who asks it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Profile {
+    pub(super) server: String,
+    #[serde(serialize_with = "exposed")]
+    pub(super) token: SecretString,
+    /// Of one that was made to sign in here: signing out takes it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) token_id: Option<Uuid>,
+}
+
+/// All of them, and the one that is asked without being named.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Profiles {
+    pub(super) current: Option<String>,
+    #[serde(default)]
+    pub(super) profiles: BTreeMap<String, Profile>,
+}
+
+fn exposed<S: Serializer>(token: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(token.expose_secret())
+}
+
+impl Profiles {
+    /// Those of the person who runs this program; none where they have no folder for settings.
+    pub(super) fn read() -> Result<Self, CliError> {
+        match file() {
+            Some(path) => Self::read_from(&path),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn read_from(path: &Path) -> Result<Self, CliError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(CliError::profiles("read", path, &error)),
+        };
+        // What the parser says may show the line: a token would be in it.
+        toml::from_str(&text)
+            .map_err(|error: toml::de::Error| CliError::profiles("read", path, &error.message()))
+    }
+
+    /// Keeps them, for their owner alone.
+    pub(super) fn write(&self) -> Result<PathBuf, CliError> {
+        let path = file().ok_or_else(|| {
+            CliError::Usage("set HOME or XDG_CONFIG_HOME: there is no place for profiles".into())
+        })?;
+        self.write_to(&path)?;
+        Ok(path)
+    }
+
+    fn write_to(&self, path: &Path) -> Result<(), CliError> {
+        let failed = |error: &dyn std::fmt::Display| CliError::profiles("write", path, error);
+        let text = toml::to_string(self).map_err(|error| failed(&error))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| failed(&error))?;
+        let mut new = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o600))
+            .tempfile_in(folder)
+            .map_err(|error| failed(&error))?;
+        new.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        new.as_file().sync_all().map_err(|error| failed(&error))?;
+        new.persist(path).map_err(|error| failed(&error.error))?;
+        Ok(())
+    }
+
+    /// The one of that name, or the current one.
+    pub(super) fn chosen(&self, name: Option<&str>) -> Result<Option<&Profile>, CliError> {
+        let Some(name) = name.or(self.current.as_deref()) else { return Ok(None) };
+        self.named(name).map(Some)
+    }
+
+    /// The one of that name.
+    fn named(&self, name: &str) -> Result<&Profile, CliError> {
+        self.profiles.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// What is said of a name that none of them has.
+    pub(super) fn unknown(&self, name: &str) -> CliError {
+        let names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
+        let there = if names.is_empty() {
+            "sign in with 'carillon login'".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        CliError::Usage(format!("there is no profile '{name}'; {there}"))
+    }
+}
+
+/// Where they are kept.
+fn file() -> Option<PathBuf> {
+    // A relative folder is to be ignored, says the specification.
+    let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))?;
+    Some(folder.join("carillon").join("profiles.toml"))
+}
+
+impl ListProfiles {
+    pub(super) fn run(self) -> Result<(), CliError> {
+        let mut all = Profiles::read()?;
+        if let Some(Action::Use { name }) = self.action {
+            let server = all.named(&name)?.server.clone();
+            all.current = Some(name.clone());
+            all.write()?;
+            return output::line(format!("'{name}' is asked from now on: {server}"));
+        }
+        let is_current = |name: &String| all.current.as_ref() == Some(name);
+        if self.json {
+            let profiles = all.profiles.iter().map(|(name, profile)| {
+                json!({ "name": name, "server": profile.server, "current": is_current(name) })
+            });
+            return output::json(&profiles.collect::<Vec<_>>());
+        }
+        let row = |(name, profile): (&String, &Profile)| {
+            let mark = if is_current(name) { "*" } else { "" };
+            [mark.to_owned(), name.clone(), profile.server.clone()]
+        };
+        let rows: Vec<[String; 3]> = all.profiles.iter().map(row).collect();
+        output::table(["", "PROFILE", "SERVER"], &rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(server: &str) -> Profile {
+        Profile { server: server.to_owned(), token: "car_secret".to_owned().into(), token_id: None }
+    }
+
+    #[test]
+    fn profiles_are_kept_for_their_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new").join("profiles.toml");
+        assert!(Profiles::read_from(&path).unwrap().profiles.is_empty());
+        let mut all = Profiles { current: Some("a".to_owned()), ..Profiles::default() };
+        all.profiles.insert("a".to_owned(), profile("http://a"));
+        all.write_to(&path).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        let read = Profiles::read_from(&path).unwrap();
+        assert_eq!(read.chosen(None).unwrap().unwrap().server, "http://a");
+        assert!(!format!("{read:?}").contains("car_secret"));
+        let missing = read.chosen(Some("b")).unwrap_err().to_string();
+        assert_eq!(missing, "there is no profile 'b'; there are a");
+    }
+
+    #[test]
+    fn a_broken_file_is_named_without_its_tokens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profiles.toml");
+        fs::write(&path, "[profiles.a]\nserver = 'x'\ntoken = 'car_secret'\ntokn = 'car_secret'\n")
+            .unwrap();
+        let error = Profiles::read_from(&path).unwrap_err().to_string();
+        assert!(error.contains("profiles.toml") && error.contains("tokn"), "{error}");
+        assert!(!error.contains("car_secret"), "{error}");
+    }
+}

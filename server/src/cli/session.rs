@@ -1,0 +1,89 @@
+//! A session with a server, for what a token may not ask: to make tokens and feeds.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use reqwest::header;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::{
+    CliError,
+    client::{ClientError, http, unreachable},
+};
+
+/// A secret from a prompt, or the first line of standard input.
+pub(super) fn typed(prompt: &str, stdin: bool) -> Result<SecretString, CliError> {
+    let text = if stdin || !io::stdin().is_terminal() {
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line);
+        read.map_err(CliError::io("read standard input"))?;
+        line
+    } else {
+        rpassword::prompt_password(prompt).map_err(CliError::io("ask for it"))?
+    };
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        return Err(CliError::Usage("nothing was given to sign in with".to_owned()));
+    }
+    Ok(text.to_owned().into())
+}
+
+/// A session as a browser has one, for what a token may not ask.
+pub(super) struct Session<'a> {
+    server: &'a str,
+    http: reqwest::Client,
+    cookies: String,
+}
+
+impl<'a> Session<'a> {
+    pub(super) async fn open(
+        server: &'a str,
+        user: &str,
+        password: &SecretString,
+    ) -> Result<Self, CliError> {
+        let http = http(server)?;
+        let credentials = json!({ "name": user, "password": password.expose_secret() });
+        let request = http.post(format!("{server}/auth/login")).header(header::ORIGIN, server);
+        let answer = request.json(&credentials).send().await.map_err(unreachable(server))?;
+        let status = answer.status();
+        let cookies: Vec<String> = answer
+            .headers()
+            .get_all(header::SET_COOKIE)
+            .iter()
+            .filter_map(|cookie| cookie.to_str().ok()?.split(';').next().map(str::to_owned))
+            .collect();
+        if !status.is_success() {
+            let answer: Value = answer.json().await.unwrap_or_default();
+            let problem = answer["error"].as_str().unwrap_or(status.as_str()).to_owned();
+            return Err(ClientError::Refused { action: "sign in", problem }.into());
+        }
+        Ok(Self { server, http, cookies: cookies.join("; ") })
+    }
+
+    fn post(&self, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.post(format!("{}{path}", self.server));
+        request.header(header::ORIGIN, self.server).header(header::COOKIE, &self.cookies)
+    }
+
+    pub(super) async fn ask(
+        &self,
+        action: &'static str,
+        query: &str,
+        variables: Value,
+    ) -> Result<Value, CliError> {
+        let body = json!({ "query": query, "variables": variables });
+        let answer = self.post("/graphql").json(&body).send().await;
+        let answer = answer.map_err(unreachable(self.server))?;
+        let mut answer: Value = answer.json().await.map_err(unreachable(self.server))?;
+        if let Some(error) = answer["errors"].get(0) {
+            let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
+            return Err(ClientError::Refused { action, problem }.into());
+        }
+        Ok(answer["data"].take())
+    }
+
+    /// The session has done its work, whatever came of it: one that stays ends by itself.
+    pub(super) async fn close(self) {
+        let _ = self.post("/auth/logout").send().await;
+    }
+}

@@ -1,0 +1,116 @@
+//! `carillon show`: all that matters of one schedule.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{CliError, named::Named, output};
+
+/// Show a schedule: when it fires, by which policies, what comes next and how it went lately
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    #[command(flatten)]
+    named: Named,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const SHOW: &str = "query ($id: UUID!) { schedule(id: $id) {
+    id namespace name note tags version state pause { reason by at until }
+    timing { expressions zone description gap overlap startAt endAt jitterSeconds warnings { message } }
+    workflow { name version } misfire { catchUp graceSeconds max windowSeconds }
+    overlap bufferLimit bufferSize group priority startDeadlineSeconds calendars { name }
+    maxFires fireCount module nextFireAt lastFireAt liveRuns updatedAt
+    lastRun { id state scheduledAt durationMs error }
+    tally { succeeded failed running skipped missed }
+    nextFires(count: 5) { at local offset suppressedBy }
+} }";
+
+impl Show {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let schedule = self.named.ask("show the schedule", SHOW, json!({})).await?;
+        if self.json { output::json(&schedule) } else { print(&schedule) }
+    }
+}
+
+fn print(schedule: &Value) -> Result<(), CliError> {
+    let text = |field: &str| output::cell(&schedule[field]);
+    let word = |value: &Value| output::cell(value).to_lowercase();
+    let tell = |what: &str, told: String| output::line(format!("  {what:<10} {told}"));
+    let state = output::state(&schedule["state"]);
+    output::line(format!("{} in {}: {state}", text("name"), text("namespace")))?;
+    if let Some(note) = schedule["note"].as_str().filter(|note| !note.is_empty()) {
+        tell("note", output::one_line(note))?;
+    }
+    let pause = &schedule["pause"];
+    if let Some(reason) = pause["reason"].as_str() {
+        let until = pause["until"].as_str().unwrap_or("somebody resumes it");
+        let (by, at) = (output::cell(&pause["by"]), output::cell(&pause["at"]));
+        tell("paused", format!("by {by} at {at} until {until}: {}", output::one_line(reason)))?;
+    }
+    let timing = &schedule["timing"];
+    let expressions = timing["expressions"].as_array().into_iter().flatten();
+    let expressions: Vec<&str> = expressions.filter_map(Value::as_str).collect();
+    let zone = output::cell(&timing["zone"]);
+    tell("when", format!("{} ({zone})", expressions.join(" | ")))?;
+    tell("", output::cell(&timing["description"]))?;
+    for warning in timing["warnings"].as_array().into_iter().flatten() {
+        tell("warning", output::cell(&warning["message"]))?;
+    }
+    let workflow = &schedule["workflow"];
+    let workflow = format!("{} version {}", output::cell(&workflow["name"]), workflow["version"]);
+    tell("workflow", workflow)?;
+    let misfire = &schedule["misfire"];
+    tell(
+        "policies",
+        format!(
+            "overlap {}, catch-up {} within {} s, priority {}",
+            word(&schedule["overlap"]),
+            word(&misfire["catchUp"]),
+            misfire["windowSeconds"],
+            schedule["priority"],
+        ),
+    )?;
+    for (field, what) in [("group", "group"), ("module", "module")] {
+        if let Some(told) = schedule[field].as_str() {
+            tell(what, told.to_owned())?;
+        }
+    }
+    let names = |field: &str, of: fn(&Value) -> &Value| {
+        let names = schedule[field].as_array().into_iter().flatten();
+        names.filter_map(|name| of(name).as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let told =
+        [("tags", names("tags", |tag| tag)), ("calendars", names("calendars", |c| &c["name"]))];
+    for (what, told) in told.into_iter().filter(|(_, told)| !told.is_empty()) {
+        tell(what, told)?;
+    }
+    let waits = schedule["bufferSize"].as_i64().unwrap_or_default();
+    let waits = if waits > 0 { format!(", {waits} wait in its buffer") } else { String::new() };
+    tell(
+        "runs",
+        format!("{} alive{waits}, {} fires so far", schedule["liveRuns"], schedule["fireCount"]),
+    )?;
+    let tally = &schedule["tally"];
+    let tallied = ["succeeded", "failed", "running", "skipped", "missed"]
+        .map(|field| format!("{} {field}", tally[field]));
+    tell("last 24 h", tallied.join(", "))?;
+    let run = &schedule["lastRun"];
+    if let Some(id) = run["id"].as_str() {
+        let error = run["error"].as_str();
+        let error = error.map(|error| format!(": {}", output::one_line(error)));
+        let due = output::cell(&run["scheduledAt"]);
+        let state = output::state(&run["state"]);
+        tell("last run", format!("{id} due {due}: {state}{}", error.unwrap_or_default()))?;
+    }
+    let next = schedule["nextFires"].as_array().into_iter().flatten();
+    for (index, fire) in next.enumerate() {
+        let (at, local) = (output::cell(&fire["at"]), output::cell(&fire["local"]));
+        let by = fire["suppressedBy"].as_str();
+        let by = by.map(|by| format!("  suppressed by {by}")).unwrap_or_default();
+        let local = local.replacen('T', " ", 1);
+        let offset = output::cell(&fire["offset"]);
+        tell(if index == 0 { "next" } else { "" }, format!("{local} {offset}  {at}{by}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The grammar's words.
+
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+
+use super::{Side, When};
+use crate::config::Span;
+
+/// What a text means; nothing if it is none of the grammar.
+pub(super) fn when(text: &str) -> Option<When> {
+    let text = text.trim().to_ascii_lowercase();
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    match *words.as_slice() {
+        ["now"] => Some(When::Now),
+        [day] if days(day).is_some() => Some(When::Day(days(day)?, NaiveTime::MIN)),
+        [day, at] if days(day).is_some() => Some(When::Day(days(day)?, time(at)?)),
+        ["in", ref span @ ..] => away(span, Some(Side::Future)),
+        [ref span @ .., "ago"] => away(span, Some(Side::Past)),
+        [word] if word.contains('-') => dated(word),
+        [day, at] if day.contains('-') => dated(&format!("{day}t{at}")),
+        [word] if word.contains(':') => time(word).map(When::Time),
+        ref span => away(span, None),
+    }
+}
+
+fn days(word: &str) -> Option<i64> {
+    match word {
+        "yesterday" => Some(-1),
+        "today" => Some(0),
+        "tomorrow" => Some(1),
+        _ => None,
+    }
+}
+
+fn away(words: &[&str], side: Option<Side>) -> Option<When> {
+    let span: Span = words.concat().parse().ok()?;
+    Some(When::Away(TimeDelta::from_std(span.0).ok()?, side))
+}
+
+/// `2026-03-29`, with `t` and a time behind it or not, with an offset behind that or not.
+fn dated(word: &str) -> Option<When> {
+    let Some((day, at)) = word.split_once('t') else {
+        return Some(When::Local(date(word)?, NaiveTime::MIN));
+    };
+    if at.contains(['z', '+', '-']) {
+        return instant(word).map(When::Instant);
+    }
+    Some(When::Local(date(day)?, time(at)?))
+}
+
+fn instant(word: &str) -> Option<DateTime<Utc>> {
+    let exact = DateTime::parse_from_rfc3339(&word.to_ascii_uppercase());
+    // People leave out the seconds.
+    let short = || DateTime::parse_from_str(word, "%Y-%m-%dt%H:%M%#z");
+    exact.or_else(|_| short()).ok().map(|at| at.to_utc())
+}
+
+fn date(word: &str) -> Option<NaiveDate> {
+    let is_whole = word.len() == 10;
+    is_whole.then(|| NaiveDate::parse_from_str(word, "%Y-%m-%d").ok()).flatten()
+}
+
+/// `9:05`, `09:05` or `09:05:30`, of a day that ends at midnight.
+fn time(word: &str) -> Option<NaiveTime> {
+    let parts = word.split(':').map(|part| {
+        let is_plain = matches!(part.len(), 1 | 2) && part.bytes().all(|b| b.is_ascii_digit());
+        is_plain.then(|| part.parse().ok()).flatten()
+    });
+    let parts: Vec<u32> = parts.collect::<Option<_>>()?;
+    match *parts.as_slice() {
+        [hour, minute] => NaiveTime::from_hms_opt(hour, minute, 0),
+        [hour, minute, second] => NaiveTime::from_hms_opt(hour, minute, second),
+        _ => None,
+    }
+}

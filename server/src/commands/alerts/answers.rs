@@ -1,0 +1,71 @@
+use uuid::Uuid;
+
+use crate::{
+    access::Operator,
+    commands::{Call, CommandError, Commands, audit::Entry},
+    store::alerts::{notes, outbox},
+};
+
+impl Commands {
+    /// Says that somebody sees to an alert. It goes on all the same, and its end is told.
+    pub async fn acknowledge_alert(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = notes::lock(&tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("alert", id))?;
+        right.permit().over(row.namespace_id, "alert", id)?;
+        if row.acknowledged_at.is_none() {
+            let now = self.clock.now().into();
+            notes::acknowledge(&tx, id, &right.who().name, now).await?;
+            let entry = Entry {
+                action: "alert.acknowledge",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(id),
+                subject: &row.subject,
+                ..Entry::default()
+            };
+            self.audit(&tx, right.who(), entry).await?;
+        }
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Sends a message that was given up once more.
+    pub async fn retry_notification(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = outbox::by_id(&tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("notification", id))?;
+        right.permit().over(row.namespace_id, "notification", id)?;
+        if !outbox::revive(&tx, &row, self.clock.now().into()).await? {
+            let problem = "the notification was not given up";
+            return Err(CommandError::conflict(problem, "wait until it is sent, or given up"));
+        }
+        let entry = Entry {
+            action: "notification.retry",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(id),
+            subject: &row.subject,
+            ..Entry::default()
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+}

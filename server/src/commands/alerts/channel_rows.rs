@@ -1,0 +1,200 @@
+//! Channels made, changed and removed in a transaction: by hand or by a module, it goes this way.
+
+use entity::alert_channel::{ActiveModel, Kind, Model};
+use sea_orm::{ActiveEnum, Set};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::given::{self, Before, ChannelInput, MAX_CHANNELS, MAX_RULES};
+use crate::{
+    access::Viewer,
+    commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
+    engine::alerting::alerts::{Rule, Way},
+    model::check,
+    random::new_id,
+    store::{
+        Constraint, DatabaseTransaction, StoreError,
+        alerts::{channels, rules},
+        secrets,
+    },
+    vault::{Place, VaultError},
+};
+
+/// A channel as somebody wants it.
+#[derive(Debug)]
+pub(in crate::commands) struct Draft<'a> {
+    pub(in crate::commands) name: &'a str,
+    pub(in crate::commands) kind: Kind,
+    /// What is not said stays as it was, if it is a change.
+    pub(in crate::commands) input: ChannelInput,
+}
+
+/// A channel as it is to be, and as it was.
+#[derive(Debug)]
+pub(in crate::commands) struct Redrafted<'a> {
+    name: &'a str,
+    kind: Kind,
+    /// None where no key here opens it.
+    pub(in crate::commands) before: Option<Way>,
+    pub(in crate::commands) way: Way,
+}
+
+impl Commands {
+    pub(in crate::commands) async fn add_channel(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        (namespace, module): (Uuid, Option<&str>),
+        draft: Draft<'_>,
+    ) -> Result<Uuid, CommandError> {
+        let Draft { name, kind, input } = draft;
+        check::name("name", name)?;
+        let way = given::way(kind, input, Before::Nothing, &self.executor)?;
+        if channels::count(tx, namespace).await? >= MAX_CHANNELS {
+            let problem = format!("is one more than the {MAX_CHANNELS} channels of a namespace");
+            let help = "delete one that is not used";
+            return Err(BadInput::new("name", name, problem, help).into());
+        }
+        let now = self.clock.now();
+        let id = new_id(now);
+        let row = ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            version: Set(1),
+            module: Set(module.map(str::to_owned)),
+            created_at: Set(now.into()),
+            updated_at: Set(now.into()),
+            ..self.columns((id, name, kind), &way)?
+        };
+        if row.key_id.as_ref().is_some() {
+            secrets::lock_sealing(tx, self.store.dialect()).await?;
+            self.vault.check_in(tx).await.map_err(refused)?;
+        }
+        channels::insert(tx, row).await.map_err(|error| name_taken(error, name))?;
+        let entry = Entry {
+            action: "alert_channel.create",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: name,
+            after: Some(snapshot(name, kind, given::shown(&way))),
+            ..Entry::default()
+        };
+        self.audit(tx, who, entry).await?;
+        Ok(id)
+    }
+
+    /// What a change of a channel makes of it.
+    pub(in crate::commands) fn redrafted<'a>(
+        &self,
+        row: &Model,
+        draft: Draft<'a>,
+    ) -> Result<Redrafted<'a>, CommandError> {
+        let Draft { name, kind, input } = draft;
+        check::name("name", name)?;
+        let opened = match Way::read(row, &self.vault) {
+            Ok(way) => Some(way),
+            Err(VaultError::Store(error)) => return Err(error.into()),
+            // Whoever gives all of it again does not need what was there.
+            Err(error) if input.url.is_none() => return Err(refused(error)),
+            Err(_) => None,
+        };
+        let base = match &opened {
+            _ if kind != row.kind => Before::Nothing,
+            Some(way) => Before::Opened(way.clone()),
+            None => Before::Locked { signed: row.shown["signed"] == true },
+        };
+        let way = given::way(kind, input, base, &self.executor)?;
+        Ok(Redrafted { name, kind, before: opened, way })
+    }
+
+    /// Makes a channel what it is to be. Whoever seals has locked that, and the row, before.
+    pub(in crate::commands) async fn revise_channel(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        wanted: Redrafted<'_>,
+    ) -> Result<(), CommandError> {
+        let Redrafted { name, kind, way, .. } = wanted;
+        let columns = ActiveModel {
+            version: Set(row.version + 1),
+            updated_at: Set(self.clock.now().into()),
+            ..self.columns((row.id, name, kind), &way)?
+        };
+        if columns.key_id.as_ref().is_some() {
+            // Of the other channels none: one after the other is how they are mended.
+            self.vault.check_secrets(tx).await.map_err(refused)?;
+        }
+        let written = channels::update(tx, row.id, columns).await;
+        written.map_err(|error| name_taken(error, name))?;
+        let entry = Entry {
+            action: "alert_channel.update",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: name,
+            reason: None,
+            before: Some(snapshot(&row.name, row.kind, row.shown.clone())),
+            after: Some(snapshot(name, kind, given::shown(&way))),
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+
+    /// Deletes a channel, if no rule names it.
+    pub(in crate::commands) async fn remove_channel(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+    ) -> Result<(), CommandError> {
+        let users = rules::list(tx, row.namespace_id, MAX_RULES).await?;
+        let names = |rule: &&entity::alert_rule::Model| {
+            let rule = serde_json::from_value::<Rule>(rule.definition.clone());
+            rule.is_ok_and(|rule| rule.channels.contains(&row.id))
+        };
+        if let Some(user) = users.iter().find(names) {
+            let (rule, channel) = (&user.name, &row.name);
+            let problem = format!("the rule {rule:?} tells people by the channel {channel:?}");
+            return Err(CommandError::conflict(problem, "give that rule another channel first"));
+        }
+        channels::delete(tx, row.id).await?;
+        let entry = Entry {
+            action: "alert_channel.delete",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &row.name,
+            before: Some(snapshot(&row.name, row.kind, row.shown.clone())),
+            ..Entry::default()
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+
+    fn columns(
+        &self,
+        (id, name, kind): (Uuid, &str, Kind),
+        way: &Way,
+    ) -> Result<ActiveModel, CommandError> {
+        let place = Place::Channel { id, name };
+        let (key_id, sealed) = way.sealed(place, &self.vault).map_err(refused)?;
+        Ok(ActiveModel {
+            name: Set(name.to_owned()),
+            kind: Set(kind),
+            shown: Set(given::shown(way)),
+            key_id: Set(key_id),
+            sealed: Set(sealed),
+            ..ActiveModel::default()
+        })
+    }
+}
+
+/// A channel as the audit log keeps it: without its secrets.
+fn snapshot(name: &str, kind: Kind, shown: Value) -> Value {
+    json!({ "name": name, "kind": kind.to_value(), "shown": shown })
+}
+
+fn name_taken(error: StoreError, name: &str) -> CommandError {
+    let StoreError::Broken { constraint: Constraint::ChannelName } = error else {
+        return error.into();
+    };
+    let help = "choose another name, or change that one";
+    BadInput::new("name", name, "is the name of another channel", help).into()
+}

@@ -1,0 +1,123 @@
+use entity::alert_channel::{Kind, Model};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{channel_rows::Draft, given::ChannelInput};
+use crate::{
+    access::{Editor, Permit},
+    commands::{Call, CommandError, Commands, versions},
+    store::{DatabaseTransaction, alerts::channels, secrets},
+};
+
+/// A channel to be made.
+#[derive(Clone, Debug)]
+pub struct NewChannel {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// Unique among the namespace's channels.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The rest.
+    pub input: ChannelInput,
+}
+
+/// A change of a channel. What is None stays as it is.
+#[derive(Clone, Debug)]
+pub struct ChannelEdit {
+    /// The channel.
+    pub id: Uuid,
+    /// The version that the change was made from.
+    pub expected_version: i32,
+    /// Another name.
+    pub name: Option<String>,
+    /// The rest.
+    pub input: ChannelInput,
+}
+
+/// A channel that a command left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedChannel {
+    /// The channel.
+    pub id: Uuid,
+}
+
+impl Commands {
+    /// Makes a channel.
+    pub async fn create_alert_channel(
+        &self,
+        right: &Editor,
+        new: NewChannel,
+        call: &Call,
+    ) -> Result<SavedChannel, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let NewChannel { namespace, name, kind, input } = new;
+        let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
+        let draft = Draft { name: &name, kind, input };
+        let id = self.add_channel(&tx, right.who(), (namespace, None), draft).await?;
+        let saved = SavedChannel { id };
+        self.remember(&tx, right.who(), call, &saved).await?;
+        self.store.commit(tx).await?;
+        Ok(saved)
+    }
+
+    /// Changes a channel, if it is still as the caller saw it.
+    pub async fn update_alert_channel(
+        &self,
+        right: &Editor,
+        edit: ChannelEdit,
+        call: &Call,
+    ) -> Result<SavedChannel, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        // Before the channel, as whoever seals all of them anew does.
+        secrets::lock_sealing(&tx, self.store.dialect()).await?;
+        let row = self.locked_channel(&tx, right.permit(), edit.id).await?;
+        versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
+        versions::version("channel", edit.expected_version, row.version)?;
+        let name = edit.name.unwrap_or_else(|| row.name.clone());
+        let draft = Draft { name: &name, kind: row.kind, input: edit.input };
+        let redrafted = self.redrafted(&row, draft)?;
+        self.revise_channel(&tx, right.who(), &row, redrafted).await?;
+        let saved = SavedChannel { id: row.id };
+        self.remember(&tx, right.who(), call, &saved).await?;
+        self.store.commit(tx).await?;
+        Ok(saved)
+    }
+
+    /// Deletes a channel that no rule names.
+    pub async fn delete_alert_channel(
+        &self,
+        right: &Editor,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.locked_channel(&tx, right.permit(), id).await?;
+        versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
+        self.remove_channel(&tx, right.who(), &row).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    pub(super) async fn locked_channel(
+        &self,
+        tx: &DatabaseTransaction,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<Model, CommandError> {
+        let row = channels::lock(tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("alert channel", id))?;
+        permit.over(row.namespace_id, "alert channel", id)?;
+        Ok(row)
+    }
+}

@@ -1,0 +1,140 @@
+use std::ops::Range;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, backfill::Mode, schedule};
+use timetable::Fire;
+use uuid::Uuid;
+
+use crate::{
+    access::{Permit, Reader},
+    commands::{BadInput, CommandError, Commands},
+    engine::planning::backfill::{MAX, Standing, Window, selects, survey},
+    store::{namespaces, schedules},
+};
+
+/// Which fires of which schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Begin of the window, inclusive.
+    pub from: DateTime<Utc>,
+    /// Its end, exclusive; not in the future.
+    pub to: DateTime<Utc>,
+    /// Which of its fires.
+    pub mode: Mode,
+}
+
+/// The fires of a window, and what they have come to.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The schedule as it is now.
+    pub schedule: schedule::Model,
+    /// In the order of their instants.
+    pub fires: Vec<Looked>,
+}
+
+/// A fire of a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked {
+    /// When.
+    pub fire: Fire,
+    /// What it has come to.
+    pub standing: Standing,
+    /// The ledger's row that accounts for it.
+    pub fire_id: Option<Uuid>,
+    /// Whether a backfill would run it.
+    pub selected: bool,
+}
+
+impl Commands {
+    /// What a backfill would run: the exact fires of the window.
+    pub async fn preview_backfill(
+        &self,
+        right: &Reader,
+        wanted: Wanted,
+    ) -> Result<Preview, CommandError> {
+        let window = self.backfill_window(wanted)?;
+        self.look_at_window(right.permit(), wanted, window).await
+    }
+
+    pub(super) fn backfill_window(&self, wanted: Wanted) -> Result<Window, BadInput> {
+        let Wanted { from, to, .. } = wanted;
+        let now = self.clock.now();
+        if from < DateTime::UNIX_EPOCH {
+            let help = "give an instant from 1970-01-01T00:00:00Z on";
+            return Err(BadInput::new("from", from.to_rfc3339(), "is before 1970", help));
+        }
+        if to > now {
+            let problem = format!("is in the future: it is {} now", now.to_rfc3339());
+            let help = "a backfill is for the past: end it now or earlier";
+            return Err(BadInput::new("to", to.to_rfc3339(), problem, help));
+        }
+        if from >= to {
+            let problem = format!("is not before the end, {}", to.to_rfc3339());
+            let help = "'from' is inclusive and 'to' exclusive: move one of them";
+            return Err(BadInput::new("from", from.to_rfc3339(), problem, help));
+        }
+        Ok(Window::new(from, to))
+    }
+
+    pub(super) async fn look_at_window(
+        &self,
+        permit: Permit<'_>,
+        wanted: Wanted,
+        window: Window,
+    ) -> Result<Preview, CommandError> {
+        let id = wanted.schedule_id;
+        let schedule = schedules::by_id(self.store.read(), id)
+            .await?
+            .filter(|schedule| schedule.deleted_at.is_none())
+            .ok_or_else(|| CommandError::not_found("schedule", id))?;
+        permit.over(schedule.namespace_id, "schedule", id)?;
+        // What comes by itself goes by the calendars of its time; what somebody makes up for, by those
+        // of now: one that was drawn wrong can be mended first.
+        let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
+        let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
+        let fires = window.fires(&timetable).map_err(|many| {
+            let problem = format!("the window holds {} fires; the limit is {MAX}", many.count);
+            let help = format!("end it at {}, or make several backfills", many.end.to_rfc3339());
+            BadInput::new("to", wanted.to.to_rfc3339(), problem, help)
+        })?;
+        let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.at.into()).collect();
+        let read = self.store.read();
+        let facts = survey(&self.store, read, &self.cache, &schedule, &instants).await?;
+        let forgotten = self.forgotten(&schedule).await?;
+        let looked = |fire: Fire| {
+            let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
+            let is_suppressed = timetable.suppressed_by(fire.at).is_some();
+            // Then its own fire will not come.
+            facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
+            let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
+            let standing = match facts.standing() {
+                Standing::Missing if is_suppressed => Standing::Suppressed,
+                Standing::Missing if is_forgotten => Standing::Forgotten,
+                standing @ (Standing::Missing
+                | Standing::Failed
+                | Standing::Succeeded
+                | Standing::Live
+                | Standing::Suppressed
+                | Standing::Forgotten) => standing,
+            };
+            let selected = selects(wanted.mode, standing);
+            Looked { fire, standing, fire_id: facts.fire_id(), selected }
+        };
+        Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
+    }
+
+    /// The schedule's time of which nothing is known any more: from when it was made until as long
+    /// ago as its history is kept.
+    async fn forgotten(
+        &self,
+        schedule: &schedule::Model,
+    ) -> Result<Range<DateTime<Utc>>, CommandError> {
+        let namespaces = namespaces::by_ids(self.store.read(), &[schedule.namespace_id]).await?;
+        let of_namespace = namespaces.first().and_then(|namespace| namespace.retention_days);
+        let days = schedule.retention_days.or(of_namespace).unwrap_or(self.retention.days);
+        let kept = self.clock.now() - TimeDelta::days(days.into());
+        Ok(schedule.created_at.utc()..kept)
+    }
+}

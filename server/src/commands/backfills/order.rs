@@ -1,0 +1,162 @@
+use entity::{
+    Timestamp,
+    backfill::{ActiveModel, Mode, Order, State},
+    fire::Kind,
+    schedule::{self, Model as Schedule},
+};
+use sea_orm::{ActiveEnum, Set};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{OrderedBackfill, Preview, Wanted};
+use crate::{
+    access::{Operator, Viewer},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    engine::planning::{backfill::Window, planner::kind},
+    model::{check, laid_over},
+    random::new_id,
+};
+
+/// How they are to run.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// In which order.
+    pub order: Order,
+    /// How many at once, 1 to 100.
+    pub concurrency: i64,
+    /// Why.
+    pub reason: String,
+    /// Laid over the schedule's context, key by key.
+    pub context: Option<Value>,
+}
+
+/// A fire as a backfill's row has it.
+type Listed = (Timestamp, Kind);
+
+impl Commands {
+    /// Orders a backfill: writes down what is to run. It does not matter whether the schedule is
+    /// paused.
+    pub async fn create_backfill(
+        &self,
+        right: &Operator,
+        wanted: Wanted,
+        manner: &Manner,
+        call: &Call,
+    ) -> Result<OrderedBackfill, CommandError> {
+        let window = self.backfill_window(wanted)?;
+        check::number("concurrency", manner.concurrency, 1..=100, "runs at once")?;
+        check::reason("reason", &manner.reason)?;
+        if let Some(context) = &manner.context {
+            check::context("context", context)?;
+        }
+        // A repeated call is answered, whatever the window holds by now.
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        tx.rollback().await?;
+        // Looked at outside the transaction: ten thousand instants take their time, and whatever
+        // changes meanwhile is judged again when the turn of an instant comes.
+        let preview = self.look_at_window(right.permit(), wanted, window).await?;
+        check::context("context", &laid_over(&preview.schedule.context, manner.context.as_ref()))?;
+        let fires = listed(&preview, manner.order);
+        if fires.is_empty() {
+            return Err(nothing(&preview, wanted).into());
+        }
+
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let schedule = self.permitted(&tx, right.permit(), wanted.schedule_id).await?;
+        if schedule.version != preview.schedule.version {
+            return Err(CommandError::conflict(
+                format!("schedule {:?} was edited at this moment", schedule.name),
+                "look at the preview again and repeat the call",
+            ));
+        }
+        let ordered = OrderedBackfill { id: new_id(self.clock.now()) };
+        let row =
+            self.backfill_row(right.who(), ordered.id, &schedule, (window, wanted.mode), manner);
+        let row = ActiveModel { total: Set(i32::try_from(fires.len()).unwrap_or(i32::MAX)), ..row };
+        self.store.insert_backfill(&tx, row, (ordered.id, schedule.id), &fires).await?;
+        let entry = Entry {
+            action: "backfill.create",
+            namespace: Some(schedule.namespace_id),
+            subject_id: Some(ordered.id),
+            subject: &schedule.name,
+            reason: Some(manner.reason.trim()),
+            before: None,
+            after: Some(json!({
+                "schedule": schedule.id, "from": window.from, "to": window.to,
+                "mode": wanted.mode, "order": manner.order, "concurrency": manner.concurrency,
+                "fires": fires.len(),
+            })),
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        self.remember(&tx, right.who(), call, &ordered).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_backfill();
+        // It passes over a schedule that is locked.
+        self.signals.wake_planner();
+        Ok(ordered)
+    }
+
+    fn backfill_row(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        schedule: &schedule::Model,
+        (window, mode): (Window, Mode),
+        manner: &Manner,
+    ) -> ActiveModel {
+        ActiveModel {
+            id: Set(id),
+            namespace_id: Set(schedule.namespace_id),
+            schedule_id: Set(schedule.id),
+            schedule_version: Set(schedule.version),
+            from_at: Set(window.from.into()),
+            to_at: Set(window.to.into()),
+            mode: Set(mode),
+            fire_order: Set(manner.order),
+            // Checked to be at most 100.
+            concurrency: Set(i32::try_from(manner.concurrency).unwrap_or(1)),
+            state: Set(State::Running),
+            reason: Set(manner.reason.trim().to_owned()),
+            context: Set(manner.context.clone()),
+            created_by: Set(who.name.clone()),
+            created_at: Set(self.clock.now().into()),
+            ..ActiveModel::default()
+        }
+    }
+}
+
+/// The fires that are to run, in the order of their turns.
+fn listed(preview: &Preview, order: Order) -> Vec<Listed> {
+    let selected = preview.fires.iter().filter(|looked| looked.selected);
+    let mut fires: Vec<Listed> =
+        selected.map(|looked| (looked.fire.at.into(), kind(looked.fire.kind))).collect();
+    match order {
+        Order::OldestFirst => {}
+        Order::NewestFirst => fires.reverse(),
+    }
+    fires
+}
+
+/// Why there is nothing to run.
+fn nothing(preview: &Preview, wanted: Wanted) -> BadInput {
+    if preview.fires.is_empty() {
+        let Schedule { expressions, anchor_at, .. } = &preview.schedule;
+        let anchor = anchor_at.utc();
+        let is_interval = expressions.0.iter().any(|text| text.trim().starts_with("@every"));
+        let help = if is_interval && wanted.to <= anchor {
+            format!("@every counts from {}: end the window after that", anchor.to_rfc3339())
+        } else {
+            "look at the schedule's timing, start and end, and choose another window".to_owned()
+        };
+        return BadInput::new("from", wanted.from.to_rfc3339(), "no fire is in the window", help);
+    }
+    let problem = format!("selects none of the window's {} fires", preview.fires.len());
+    let help = "look at the preview, and choose another mode or window";
+    BadInput::new("mode", wanted.mode.to_value(), problem, help)
+}

@@ -1,0 +1,216 @@
+//! The orders for many, and what each does to one of them.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use entity::schedule::CatchUp;
+use uuid::Uuid;
+
+use super::BulkRequest;
+use crate::{
+    access::{Editor, Operator},
+    commands::{
+        ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, Which, Work,
+        schedules::skip,
+    },
+    model::check,
+    search::List,
+    store::schedules as rows,
+};
+
+/// How often an edit is tried when another one was quicker.
+const TRIES: usize = 3;
+
+/// The command for each, and the right to it. It owns what it needs: it is carried out whether
+/// somebody waits for it or not.
+#[derive(Clone)]
+pub(in crate::commands) enum BulkAction {
+    Pause { right: Operator, reason: String, until: Option<DateTime<Utc>> },
+    Resume { right: Operator, missed: CatchUp },
+    Trigger { right: Operator, by_hand: ByHand },
+    Delete { right: Editor, reason: Option<String> },
+    SkipNext { right: Operator, count: i64, reason: String },
+    Change { right: Editor, change: Arc<ManyEdit>, reason: Option<String> },
+    Cancel { right: Operator, reason: Option<String> },
+    Retry { right: Operator },
+}
+
+impl Commands {
+    /// Pauses schedules.
+    pub async fn pause_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        (reason, until): (&str, Option<DateTime<Utc>>),
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        check::reason("reason", reason)?;
+        let (list, action) = (List::Schedules, "schedule.pause_many");
+        let order = BulkRequest { which, list, action, reason: Some(reason), call };
+        let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), until };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Resumes schedules.
+    pub async fn resume_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        missed: CatchUp,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        let (list, action) = (List::Schedules, "schedule.resume_many");
+        let order = BulkRequest { which, list, action, reason: None, call };
+        let deed = BulkAction::Resume { right: right.clone(), missed };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Runs schedules once, beside their timing.
+    pub async fn trigger_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        by_hand: &ByHand,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        let (list, action) = (List::Schedules, "schedule.trigger_many");
+        let order = BulkRequest { which, list, action, reason: by_hand.reason.as_deref(), call };
+        let deed = BulkAction::Trigger { right: right.clone(), by_hand: by_hand.clone() };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Deletes schedules.
+    pub async fn delete_many(
+        &self,
+        right: &Editor,
+        which: &Which,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        let (list, action) = (List::Schedules, "schedule.delete_many");
+        let order = BulkRequest { which, list, action, reason, call };
+        let deed = BulkAction::Delete { right: right.clone(), reason: reason.map(str::to_owned) };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Leaves out the next fires of schedules.
+    pub async fn skip_next_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        (count, reason): (i64, &str),
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        skip::check_order(count, reason)?;
+        let (list, action) = (List::Schedules, "schedule.skip_next_many");
+        let order = BulkRequest { which, list, action, reason: Some(reason), call };
+        let deed = BulkAction::SkipNext { right: right.clone(), count, reason: reason.to_owned() };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Changes schedules alike.
+    pub async fn update_many(
+        &self,
+        right: &Editor,
+        which: &Which,
+        change: &ManyEdit,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        change.check()?;
+        let (list, action) = (List::Schedules, "schedule.update_many");
+        let order = BulkRequest { which, list, action, reason, call };
+        let (change, reason) = (Arc::new(change.clone()), reason.map(str::to_owned));
+        let deed = BulkAction::Change { right: right.clone(), change, reason };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Stops runs.
+    pub async fn cancel_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        let order =
+            BulkRequest { which, list: List::Runs, action: "run.cancel_many", reason, call };
+        let deed = BulkAction::Cancel { right: right.clone(), reason: reason.map(str::to_owned) };
+        self.each(right.permit(), order, deed).await
+    }
+
+    /// Does settled runs again.
+    pub async fn retry_many(
+        &self,
+        right: &Operator,
+        which: &Which,
+        call: &Call,
+    ) -> Result<ManyDone, CommandError> {
+        let order =
+            BulkRequest { which, list: List::Runs, action: "run.retry_many", reason: None, call };
+        self.each(right.permit(), order, BulkAction::Retry { right: right.clone() }).await
+    }
+
+    /// Does it to one.
+    pub(in crate::commands) async fn do_to(
+        &self,
+        deed: &BulkAction,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<(), CommandError> {
+        match deed {
+            BulkAction::Pause { right, reason, until } => {
+                self.pause(right, id, reason, *until, call).await.map(drop)
+            }
+            BulkAction::Resume { right, missed } => {
+                self.resume(right, id, *missed, call).await.map(drop)
+            }
+            BulkAction::Trigger { right, by_hand } => {
+                self.trigger(right, id, by_hand, call).await.map(drop)
+            }
+            BulkAction::Delete { right, reason } => {
+                self.delete_schedule(right, id, (None, reason.as_deref()), call).await.map(drop)
+            }
+            BulkAction::SkipNext { right, count, reason } => {
+                self.skip_next(right, id, *count, reason, call).await.map(drop)
+            }
+            BulkAction::Change { right, change, reason } => {
+                self.change(right, id, change, reason.as_deref(), call).await
+            }
+            BulkAction::Cancel { right, reason } => {
+                self.cancel(right, id, reason.as_deref(), call).await.map(drop)
+            }
+            BulkAction::Retry { right } => self.retry(right, id, call).await.map(drop),
+        }
+    }
+
+    async fn change(
+        &self,
+        right: &Editor,
+        id: Uuid,
+        change: &Arc<ManyEdit>,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<(), CommandError> {
+        let mut tries = 0;
+        loop {
+            let row = rows::by_id(self.store.read(), id).await?;
+            let row = row.filter(|row| row.deleted_at.is_none());
+            let row = row.ok_or_else(|| CommandError::not_found("schedule", id))?;
+            let made = change.clone();
+            let edit = Edit {
+                id,
+                expected_version: row.version,
+                apply: Box::new(move |spec| made.apply(spec)),
+                work: change.workflow.clone().map(Work::Workflow),
+                reason: reason.map(str::to_owned),
+            };
+            match self.update_schedule(right, edit, call).await {
+                Err(CommandError::Conflict { versions: Some(_), .. }) if tries < TRIES => {
+                    tries += 1
+                }
+                done => return done.map(drop),
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! One order for many: for all schedules or runs that a search finds.
+//!
+//! Each of them is ordered by the command that would be called for it alone, in a transaction of
+//! its own: so one that cannot be done refuses nobody else, SQLite's one writer is held for none of
+//! it longer than for a single order, and each has its entry in the audit log, beside one for the
+//! whole. The answer says how many were done and which were refused, and why.
+//!
+//! An order stops when its time is over, and answers how many remain: so there is an answer while
+//! somebody waits for it. It is carried out in a task of its own, which writes down what was done
+//! although nobody waits any more.
+//!
+//! With an idempotency key, what was found is kept under it before the first is done, and after
+//! that what remains; each single order has a key of its own, derived from it. If the whole was cut
+//! short (its time was over, the server ended, the answer was lost), repeating it does not seek
+//! anew, which would find others after what was done: it goes on where it stopped, and does nothing
+//! twice.
+//!
+//! - `deeds`: what is done to each; `sought`: a search as a caller writes it
+
+pub(super) mod deeds;
+pub(crate) mod sought;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, future::ready, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    BadInput, Call, CommandError, Commands,
+    audit::Entry,
+    bulk::{deeds::BulkAction, sought::sought},
+};
+use crate::{
+    access::{Permit, Viewer},
+    clock::Clock,
+    model::check,
+    search::List,
+    store::reads::{runs, schedules},
+};
+
+/// So many in one order. More are a mistake more often than not, and their answer would be late.
+pub const MAX: u64 = 10_000;
+/// So many are shown of what was found.
+const SAMPLE: usize = 10;
+/// So many refusals are told one by one.
+const REFUSALS: usize = 100;
+/// So many at once, of all orders for many on a node together: the engine needs connections, too.
+pub(super) const AT_ONCE: usize = 2;
+/// An order begins no further one after so long; a request is answered within 30 s.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+/// How often the end is written, and how long lies between.
+const ENDINGS: usize = 3;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Which ones an order is for.
+#[derive(Clone, Debug)]
+pub struct Which {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// What they are, in the search language.
+    pub search: String,
+    /// How many the caller takes them to be; another number refuses the order.
+    pub expected: Option<i64>,
+    /// Whether they are only counted.
+    pub dry_run: bool,
+}
+
+/// What became of an order for many.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ManyDone {
+    /// How many were found; [`MAX`] and one stand for all that is more.
+    pub matched: u64,
+    /// The first of them.
+    pub sample: Vec<Uuid>,
+    /// For how many the order was carried out.
+    pub done: u64,
+    /// For how many it was refused.
+    pub refused: u64,
+    /// The first of these.
+    pub refusals: Vec<Refusal>,
+    /// How many are left: the time was over, or the database was lost. Repeated with the same
+    /// idempotency key, the order goes on with them.
+    pub remaining: u64,
+}
+
+/// How far an order has come, as its key keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Progress {
+    told: ManyDone,
+    /// Those that it was not carried out for yet.
+    left: Vec<Uuid>,
+}
+
+/// One that an order could not be carried out for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The schedule or run.
+    pub id: Uuid,
+    /// What kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
+    pub code: String,
+    /// Why.
+    pub message: String,
+}
+
+/// What is ordered, and how it is written down.
+#[derive(Clone, Copy)]
+pub(super) struct BulkRequest<'a> {
+    pub(super) which: &'a Which,
+    pub(super) list: List,
+    pub(super) action: &'static str,
+    pub(super) reason: Option<&'a str>,
+    pub(super) call: &'a Call,
+}
+
+/// An order whose ones are known.
+struct Begun {
+    who: Viewer,
+    namespace: Uuid,
+    search: String,
+    action: &'static str,
+    reason: Option<String>,
+    call: Call,
+    deed: BulkAction,
+    until: Instant,
+}
+
+impl Commands {
+    /// The same commands with so much time for an order for many.
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// Carries out an order for each that was found.
+    pub(super) async fn each(
+        &self,
+        permit: Permit<'_>,
+        order: BulkRequest<'_>,
+        deed: BulkAction,
+    ) -> Result<ManyDone, CommandError> {
+        let until = self.clock.instant() + self.patience;
+        if let Some(reason) = order.reason {
+            check::text("reason", reason, 500)?;
+        }
+        let (who, BulkRequest { which, call, .. }) = (permit.who(), order);
+        let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
+        let mut earlier = None;
+        if !which.dry_run && call.has_key() {
+            // Only asked for: the key is taken when it is known what the order is for.
+            let tx = self.store.begin().await?;
+            earlier = self.recall::<Progress>(&tx, who, call).await?;
+            tx.rollback().await?;
+        }
+        let progress = if let Some(earlier) = earlier {
+            earlier
+        } else {
+            let left = self.found(who, namespace, order.list, &which.search).await?;
+            let matched = many(&left);
+            let sample = left.iter().copied().take(SAMPLE).collect();
+            let told = ManyDone { matched, sample, ..ManyDone::default() };
+            if which.dry_run {
+                return as_expected(which, matched).map(|()| told);
+            }
+            fits(which, matched)?;
+            let found = Progress { told: ManyDone { remaining: matched, ..told }, left };
+            self.keep_found(who, call, found).await?
+        };
+        if progress.left.is_empty() && progress.told.matched > 0 {
+            return Ok(progress.told);
+        }
+        let begun = Begun {
+            who: who.clone(),
+            namespace,
+            search: which.search.clone(),
+            action: order.action,
+            reason: order.reason.map(str::to_owned),
+            call: call.clone(),
+            deed,
+            until,
+        };
+        let commands = self.clone();
+        // Whoever waits for the answer may go away; what was done is written down all the same.
+        let carried_out = tokio::spawn(async move { commands.go_on(begun, progress).await });
+        carried_out.await.unwrap_or_else(|gone| {
+            if gone.is_panic() {
+                std::panic::resume_unwind(gone.into_panic());
+            }
+            let help = "repeat it with its idempotency key when the server runs again";
+            Err(CommandError::conflict("the server ended before the order did", help))
+        })
+    }
+
+    /// Keeps what was found under the call's key; or says how far somebody has come who was quicker.
+    async fn keep_found(
+        &self,
+        who: &Viewer,
+        call: &Call,
+        found: Progress,
+    ) -> Result<Progress, CommandError> {
+        let tx = self.store.begin().await?;
+        let progress = match self.recall(&tx, who, call).await? {
+            Some(earlier) => earlier,
+            None => {
+                self.remember(&tx, who, call, &found).await?;
+                found
+            }
+        };
+        self.store.commit(tx).await?;
+        Ok(progress)
+    }
+
+    /// Does it for those that are left, until the time is over or the database is lost.
+    async fn go_on(&self, begun: Begun, progress: Progress) -> Result<ManyDone, CommandError> {
+        let Progress { mut told, left } = progress;
+        let is_lost = AtomicBool::new(false);
+        let goes_on = |index: &usize| {
+            let in_time = *index == 0 || self.clock.instant() < begun.until;
+            ready(in_time && !is_lost.load(Ordering::Relaxed))
+        };
+        let (begun, is_lost) = (&begun, &is_lost);
+        let each = stream::iter(0..left.len()).take_while(goes_on).map(|index| {
+            let id = left.get(index).copied().unwrap_or_default();
+            async move {
+                let done = self.in_turn(begun, id).await.map_err(refusal);
+                if matches!(done, Err(Err(_))) {
+                    is_lost.store(true, Ordering::Relaxed);
+                }
+                (id, done)
+            }
+        });
+        let mut answers = std::pin::pin!(each.buffered(AT_ONCE));
+        let (mut answered, mut failed, mut problem) = (0, Vec::new(), None);
+        while let Some((id, answer)) = answers.next().await {
+            answered += 1;
+            match answer {
+                Ok(()) => told.done += 1,
+                Err(Ok((code, message))) => {
+                    told.refused += 1;
+                    if told.refusals.len() < REFUSALS {
+                        told.refusals.push(Refusal { id, code: code.to_owned(), message });
+                    }
+                }
+                Err(Err(error)) => {
+                    tracing::warn!(%id, action = begun.action, %error, "an order for many stops");
+                    failed.push(id);
+                    problem = Some(error);
+                }
+            }
+        }
+        // Those come last: what is wrong with one must not keep the others waiting for ever.
+        let was_left = many(&left);
+        let mut left: Vec<_> = left.get(answered..).unwrap_or_default().to_vec();
+        left.extend(failed);
+        told.remaining = many(&left);
+        if let Some(problem) = problem
+            && told.remaining == was_left
+        {
+            return Err(problem);
+        }
+        self.end(begun, Progress { told, left }).await
+    }
+
+    async fn in_turn(&self, begun: &Begun, id: Uuid) -> Result<(), CommandError> {
+        // It is never closed.
+        let _turn = self.many.acquire().await.ok();
+        self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
+    }
+
+    /// Writes down what was done; again if the database was just lost.
+    async fn end(&self, begun: &Begun, progress: Progress) -> Result<ManyDone, CommandError> {
+        let mut endings = 1;
+        loop {
+            match self.write_end(begun, &progress).await {
+                Err(CommandError::Store(_)) if endings < ENDINGS => endings += 1,
+                ended => return ended,
+            }
+            Clock::system().sleep(PAUSE).await;
+        }
+    }
+
+    async fn write_end(
+        &self,
+        begun: &Begun,
+        progress: &Progress,
+    ) -> Result<ManyDone, CommandError> {
+        let Begun { who, call, .. } = begun;
+        let Progress { told, left } = progress;
+        let tx = self.store.begin().await?;
+        if let Some(other) = self.recall::<Progress>(&tx, who, call).await?
+            && other.left.len() <= left.len()
+            && told.matched > 0
+        {
+            // The same order was sent twice at once, and the other one has come as far.
+            return Ok(other.told);
+        }
+        let entry = Entry {
+            action: begun.action,
+            namespace: Some(begun.namespace),
+            subject_id: None,
+            subject: &begun.search,
+            reason: begun.reason.as_deref(),
+            before: None,
+            after: Some(json!({
+                "matched": told.matched, "done": told.done, "refused": told.refused,
+                "remaining": told.remaining,
+            })),
+        };
+        self.audit(&tx, who, entry).await?;
+        self.remember(&tx, who, call, progress).await?;
+        self.store.commit(tx).await?;
+        Ok(told.clone())
+    }
+
+    /// What the search finds, one more than may be ordered at the most.
+    async fn found(
+        &self,
+        who: &Viewer,
+        namespace: Uuid,
+        list: List,
+        search: &str,
+    ) -> Result<Vec<Uuid>, CommandError> {
+        let sought = sought(&self.clock, list, search, who.sees_payloads(namespace))?;
+        if sought.search.terms.is_empty() {
+            let help = match list {
+                List::Schedules => "say which schedules, as in tag:billing or state:active,paused",
+                List::Runs => "say which runs, as in state:queued,running or workflow:report",
+            };
+            return Err(BadInput::new("search", search, "is empty", help).into());
+        }
+        let search = Some(sought);
+        Ok(match list {
+            List::Schedules => {
+                let filter = schedules::Filter { search, ..schedules::Filter::default() };
+                schedules::keys(&self.store, namespace, &filter, MAX + 1).await?
+            }
+            List::Runs => {
+                let filter = runs::Filter { search, ..runs::Filter::default() };
+                runs::keys(&self.store, namespace, &filter, MAX + 1).await?
+            }
+        })
+    }
+}
+
+fn many(ids: &[Uuid]) -> u64 {
+    u64::try_from(ids.len()).unwrap_or(u64::MAX)
+}
+
+/// Refuses an order for too many, or for others than the caller had in mind.
+fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
+    if matched > MAX {
+        let problem = format!("finds more than {MAX}");
+        let help = "narrow it, and order it in several parts";
+        return Err(BadInput::new("search", &which.search, problem, help).into());
+    }
+    as_expected(which, matched)
+}
+
+/// Refuses one for another number than the caller has named, whether or not it is only tried.
+fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
+    match which.expected {
+        Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
+            format!("the search finds {matched}, and {expected} were expected"),
+            "look at them again with dryRun, and order it for the new number",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Why one was refused, if that is about it alone; an error that would meet all the others, too, is
+/// handed back.
+fn refusal(error: CommandError) -> Result<(&'static str, String), CommandError> {
+    let code = if matches!(error, CommandError::Conflict { .. }) {
+        "CONFLICT"
+    } else if matches!(error, CommandError::NotFound { .. }) {
+        "NOT_FOUND"
+    } else if matches!(error, CommandError::BadInput(_)) {
+        "BAD_USER_INPUT"
+    } else {
+        return Err(error);
+    };
+    Ok((code, error.to_string()))
+}

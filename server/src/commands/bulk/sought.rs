@@ -1,0 +1,31 @@
+//! A search as a caller writes it.
+
+use crate::{
+    clock::Clock,
+    commands::{BadInput, CommandError},
+    search::{List, Search, SearchError, Test, WordField},
+    store::reads::search::Sought,
+};
+
+/// What a search of a list asks for; the distances in it count from now. An error may repeat what
+/// a program printed: who may not see payloads may not look for one, and a word is not looked for
+/// in it.
+pub(crate) fn sought(
+    clock: &Clock,
+    list: List,
+    text: &str,
+    sees_payloads: bool,
+) -> Result<Sought, CommandError> {
+    let search = Search::parse(list, text).map_err(|error| {
+        let SearchError { position, problem, help } = error;
+        BadInput { position: Some(position), ..BadInput::new("search", text, problem, help) }
+    })?;
+    let is_error = |test: &Test| matches!(test, Test::Word(WordField::Error, _));
+    if !sees_payloads && search.terms.iter().any(|term| is_error(&term.test)) {
+        return Err(CommandError::Denied {
+            problem: "to search in errors needs the right to see payloads",
+            help: "leave 'error:' out, or ask an administrator of the namespace for that right",
+        });
+    }
+    Ok(Sought { search, at: clock.now().into(), in_errors: sees_payloads })
+}

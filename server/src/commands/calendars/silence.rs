@@ -1,0 +1,205 @@
+//! Refuses changes of calendars that would let no fire of a schedule through any more, as the
+//! schedule itself would be refused. By hand that is asked of each change; of a deployment when
+//! all of it is written, for a module may change calendars and schedules together.
+//!
+//! Whether a timing fires at all under its calendars nobody can ask of an index. So all schedules that
+//! name a calendar are looked at before the transaction that changes it, which holds up nobody; and in
+//! that transaction, where nothing else would be written on SQLite, only those that were silenced by
+//! that look, and those that have changed since. Where the calendars are not what was foreseen, all
+//! are looked at again.
+
+use std::collections::HashMap;
+
+use chrono::TimeDelta;
+use entity::{Keys, Timestamp, calendar::Model, schedule};
+use sea_orm::ConnectionTrait;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    commands::{
+        BadInput, CommandError, Commands,
+        calendars::{CalendarSpec, some_of},
+        schedules::suppression,
+    },
+    model::{calendars as compiled, spec::Spec},
+    store::{DatabaseTransaction, StoreError, calendars, schedules},
+};
+
+/// So many of the schedules that name a calendar are read at once.
+const PAGE: u64 = 500;
+
+/// So many that are silenced are enough to refuse a change.
+const ENOUGH: usize = 20;
+
+/// So many that a change would silence are looked at again in its transaction; a deployment may change
+/// as many together with the calendar.
+const MAX_SUSPECTS: usize = 1_000;
+
+/// What was changed so long before a look counts as changed since: by another node's clock, or by a
+/// transaction that was under way then.
+const MARGIN: TimeDelta = TimeDelta::minutes(10);
+
+/// What changes of calendars were found to do before they are made.
+#[derive(Debug)]
+pub(in crate::commands) struct Foreseen {
+    /// The schedules were looked at not long after that.
+    since: Timestamp,
+    /// The calendars of the namespace as they are to be, by their versions.
+    versions: HashMap<Uuid, i32>,
+    /// The schedules that would be silenced.
+    suspects: Vec<Uuid>,
+}
+
+impl Commands {
+    /// Looks what changes of a namespace's calendars do to the schedules that name them; nothing, if
+    /// that is more than is worth knowing beforehand.
+    pub(in crate::commands) async fn foresee(
+        &self,
+        namespace: Uuid,
+        changes: &[(Model, CalendarSpec)],
+    ) -> Result<Option<Foreseen>, CommandError> {
+        let (read, dialect) = (self.store.read(), self.store.dialect());
+        let since = Timestamp::from(self.clock.now() - MARGIN);
+        let mut versions: HashMap<_, _> =
+            calendars::versions_in(read, namespace).await?.into_iter().collect();
+        let changed = |(row, spec): &(Model, CalendarSpec)| Model {
+            version: row.version + 1,
+            mode: spec.mode,
+            definition: json!(spec.entries),
+            ..row.clone()
+        };
+        let after: Vec<Model> = changes.iter().map(changed).collect();
+        let before: Vec<Model> = changes.iter().map(|(row, _)| row.clone()).collect();
+        let mut suspects = Vec::new();
+        for row in &before {
+            let mut last = None::<String>;
+            loop {
+                let page = calendars::users(read, dialect, row, last.as_deref(), PAGE).await?;
+                last = page.last().map(|schedule| schedule.name.clone());
+                let silenced = self.silenced_among(read, page, (&before, &after)).await?;
+                suspects.extend(silenced.into_iter().map(|schedule| schedule.id));
+                if suspects.len() > MAX_SUSPECTS {
+                    return Ok(None);
+                }
+                if last.is_none() {
+                    break;
+                }
+            }
+        }
+        versions.extend(after.iter().map(|row| (row.id, row.version)));
+        Ok(Some(Foreseen { since, versions, suspects }))
+    }
+
+    /// Schedules that name the calendar and that calendars, as this transaction sees them, let
+    /// nothing through of any more, when those of `before` were like that: the first by name.
+    pub(in crate::commands) async fn silenced_by(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &Model,
+        before: &[Model],
+        foreseen: Option<&Foreseen>,
+    ) -> Result<Vec<String>, CommandError> {
+        let dialect = self.store.dialect();
+        let foreseen = match foreseen {
+            Some(foreseen) if foreseen.is_so(tx, row.namespace_id).await? => Some(foreseen),
+            Some(_) | None => None,
+        };
+        let since = foreseen.map(|foreseen| foreseen.since);
+        let (mut silenced, mut last) = (Vec::new(), None::<String>);
+        if let Some(Foreseen { suspects, .. }) = foreseen {
+            let mut suspects = schedules::by_ids(tx, suspects).await?;
+            suspects.retain(|schedule| {
+                let names_it = |Keys(keys): &Keys| keys.contains(&row.id);
+                schedule.deleted_at.is_none() && schedule.calendars.as_ref().is_some_and(names_it)
+            });
+            silenced.extend(self.silenced_among(tx, suspects, (before, &[])).await?);
+        }
+        while silenced.len() < ENOUGH {
+            let place = (since, last.as_deref());
+            let page = calendars::users_since(tx, dialect, row, place, PAGE).await?;
+            last = page.last().map(|schedule| schedule.name.clone());
+            silenced.extend(self.silenced_among(tx, page, (before, &[])).await?);
+            if last.is_none() {
+                break;
+            }
+        }
+        let mut names: Vec<_> = silenced.into_iter().map(|schedule| schedule.name).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Those of some schedules that calendars let nothing through of any more. They are what this
+    /// connection sees, but for those that are given as they were before, and as they are after.
+    async fn silenced_among<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        mut schedules: Vec<schedule::Model>,
+        (before, after): (&[Model], &[Model]),
+    ) -> Result<Vec<schedule::Model>, CommandError> {
+        let now = self.clock.now();
+        let named = compiled::named(schedules.iter().map(|schedule| &schedule.calendars));
+        let keys = Keys(named.into_iter().collect());
+        let current = compiled::read(connection, Some(&keys), compiled::NOW).await?;
+        let with = |rows: &[Model]| {
+            let mut current = current.clone();
+            current.extend(rows.iter().map(|row| (row.id, compiled::compile(row))));
+            current
+        };
+        let (before, after) = (with(before), with(after));
+        schedules.retain(|schedule| {
+            let timing = Spec::of(schedule).timing;
+            let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
+            // One whose timing cannot be read has another problem.
+            let Ok(plain) = self.cache.timetable(&definition) else { return false };
+            let is_silent = |current| {
+                let keys = schedule.calendars.as_ref();
+                let timetable = compiled::with(plain.clone(), keys, current);
+                timetable.is_ok_and(|timetable| suppression::silences(&timetable, now))
+            };
+            is_silent(&after) && !is_silent(&before)
+        });
+        Ok(schedules)
+    }
+
+    /// Refuses what this transaction has made of calendars that were like `before`, if one of them
+    /// silences a schedule, whoever owns that; gives those that are not what they were.
+    pub(in crate::commands) async fn silences_nobody(
+        &self,
+        tx: &DatabaseTransaction,
+        before: &[Model],
+        foreseen: Option<&Foreseen>,
+    ) -> Result<Vec<Model>, CommandError> {
+        let mut redrawn = Vec::new();
+        let keys: Vec<_> = before.iter().map(|row| row.id).collect();
+        for row in calendars::by_ids(tx, &keys).await? {
+            let was = before.iter().find(|was| was.id == row.id);
+            if row.deleted_at.is_some() || was.is_some_and(|was| was.version == row.version) {
+                continue;
+            }
+            let silenced = self.silenced_by(tx, &row, before, foreseen).await?;
+            if !silenced.is_empty() {
+                let field = format!("calendars.{}", row.name);
+                let names = some_of(&silenced);
+                let problem = format!("would let no fire through any more of {names}");
+                let help = "leave a time at which they fire, or change their timing along with it";
+                return Err(BadInput::new(field, row.name, problem, help).into());
+            }
+            redrawn.push(row);
+        }
+        Ok(redrawn)
+    }
+}
+
+impl Foreseen {
+    /// Whether the calendars are what was foreseen. One that is new is named by nothing but what has
+    /// changed since.
+    async fn is_so(&self, tx: &DatabaseTransaction, namespace: Uuid) -> Result<bool, StoreError> {
+        let there = calendars::versions_in(tx, namespace).await?;
+        let is_so = |(id, version): &(Uuid, i32)| {
+            self.versions.get(id).is_none_or(|foreseen| foreseen == version)
+        };
+        Ok(there.iter().all(is_so))
+    }
+}

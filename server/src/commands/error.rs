@@ -1,0 +1,165 @@
+use entity::user::Role;
+
+use crate::{
+    access::{Refused, forbidden},
+    engine::EngineError,
+    model::{BadInput, cut},
+    store::StoreError,
+};
+
+/// Why a command was not carried out. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// A value cannot be accepted.
+    #[error(transparent)]
+    BadInput(#[from] BadInput),
+    /// There is no such thing.
+    #[error("there is no {what} {which:?}")]
+    NotFound {
+        /// `schedule`, `run`, ...
+        what: &'static str,
+        /// The key or name that was asked for.
+        which: String,
+    },
+    /// It is not in the state that the caller took it to be in.
+    #[error("{problem}; {help}")]
+    Conflict {
+        /// What is in the way.
+        problem: String,
+        /// What to do.
+        help: String,
+        /// The version that the caller saw and the one that is there.
+        versions: Option<(i32, i32)>,
+    },
+    /// Nobody is signed in.
+    #[error("sign in, or send a bearer token")]
+    Unauthenticated,
+    /// Somebody is, and may not.
+    #[error("{}", forbidden(*needs, *has, *everywhere))]
+    Forbidden {
+        /// The least role that may.
+        needs: Role,
+        /// The caller's, if they have one there.
+        has: Option<Role>,
+        /// Whether the role must hold in every namespace.
+        everywhere: bool,
+    },
+    /// Somebody is, and may not, whatever their role.
+    #[error("{problem}; {help}")]
+    Denied {
+        /// What nobody like them may.
+        problem: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// A namespace would use more than its quota.
+    #[error(
+        "the namespace has {used} of {limit} {}, and this asks for {asked} more; {}",
+        quota_words(quota),
+        QUOTA_HELP
+    )]
+    Quota {
+        /// The quota's name, as the API has it.
+        quota: &'static str,
+        /// How much it allows.
+        limit: i64,
+        /// How much of that is used.
+        used: i64,
+        /// How much more was asked for.
+        asked: i64,
+    },
+    /// They tried too often.
+    #[error("too many attempts; wait {0} seconds")]
+    TooOften(u64),
+    /// A definition in the database is not one.
+    #[error("read the definition of {what}: {source}")]
+    Unreadable {
+        /// What it is of.
+        what: String,
+        /// What the reader says.
+        source: serde_json::Error,
+    },
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The engine could not account for a schedule.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// What to do about a quota.
+pub(crate) const QUOTA_HELP: &str = "delete schedules or let them fire less often, or ask an \
+    administrator of the instance for a larger quota (carillon namespace quotas)";
+
+fn quota_words(quota: &str) -> &'static str {
+    match quota {
+        "schedules" => "schedules",
+        _ => "fires a minute",
+    }
+}
+
+impl CommandError {
+    /// Why the database cannot serve the call now, if that is all that is wrong.
+    pub fn unavailable(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(error) => error.unavailable(),
+            Self::Engine(error) => error.unavailable(),
+            Self::BadInput(_)
+            | Self::NotFound { .. }
+            | Self::Conflict { .. }
+            | Self::Unauthenticated
+            | Self::Forbidden { .. }
+            | Self::Denied { .. }
+            | Self::TooOften(_)
+            | Self::Quota { .. }
+            | Self::Unreadable { .. } => None,
+        }
+    }
+
+    /// There is no `what` of that key or name.
+    pub(crate) fn not_found(what: &'static str, which: impl ToString) -> Self {
+        Self::NotFound { what, which: cut(&which.to_string()) }
+    }
+
+    /// `problem` is in the way; `help` says what to do.
+    pub(crate) fn conflict(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Conflict { problem: problem.into(), help: help.into(), versions: None }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Nul) {
+            return BadInput::new("input", "", "has a NUL character (\\u0000)", "remove it").into();
+        }
+        if let StoreError::SearchTooLong { limit } = error {
+            let problem = format!("took longer than {} s and was given up", limit.as_secs_f64());
+            let help = "narrow it, as by a state that few are in (state:failed, state:running), or \
+                ask for the runs of one schedule";
+            return BadInput::new("search", "", problem, help).into();
+        }
+        Self::Store(error)
+    }
+}
+
+impl From<sea_orm::DbErr> for CommandError {
+    fn from(error: sea_orm::DbErr) -> Self {
+        StoreError::from(error).into()
+    }
+}
+
+impl From<Refused> for CommandError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NotFound { what, which } => Self::NotFound { what, which },
+            Refused::Forbidden { needs, has, everywhere } => {
+                Self::Forbidden { needs, has, everywhere }
+            }
+        }
+    }
+}
+
+pub(in crate::commands) fn schedule_name_taken(name: &str) -> BadInput {
+    let help = "choose another name, or edit that one";
+    BadInput::new("name", name, "is the name of another schedule", help)
+}

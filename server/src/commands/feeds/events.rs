@@ -1,0 +1,174 @@
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use entity::{Timestamp, schedule::Model};
+use timetable::{Fire, Timetable};
+
+use super::Opened;
+use crate::{
+    commands::{CommandError, Commands, bulk::sought::sought},
+    model::{Spec, calendars},
+    search::List,
+    store::{Window, reads, schedules},
+};
+
+/// So many days ahead, beside today.
+const DAYS: u64 = 31;
+/// So many schedules are looked at, and so many events are told.
+const SCHEDULES: u64 = 1_000;
+const EVENTS: usize = 2_000;
+/// A schedule that fires more often on a day has one event for that day.
+const EACH: u64 = 12;
+/// So many questions are asked of the calculator.
+const LOOKS: usize = 100_000;
+
+/// A run, or the runs of a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Of which schedule.
+    pub schedule: Shown,
+    /// When.
+    pub when: When,
+}
+
+/// What a calendar tells of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its key.
+    pub id: uuid::Uuid,
+    /// Its name.
+    pub name: String,
+    /// When it fires, in words.
+    pub description: String,
+    /// For people.
+    pub note: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its last change.
+    pub updated_at: Timestamp,
+}
+
+/// When something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Once.
+    At(DateTime<Utc>),
+    /// So often, on that day of UTC.
+    On(NaiveDate, u64),
+}
+
+impl When {
+    fn begins(self) -> DateTime<Utc> {
+        match self {
+            Self::At(at) => at,
+            Self::On(date, _) => date.and_time(NaiveTime::MIN).and_utc(),
+        }
+    }
+}
+
+/// What a feed shows, soonest first; and whether that is all of it.
+pub async fn events(
+    commands: &Commands,
+    opened: &Opened,
+) -> Result<(Vec<Event>, bool), CommandError> {
+    let now = commands.clock.now();
+    let rows = schedules_of(commands, opened).await?;
+    let named = calendars::named(rows.iter().map(|row| &row.calendars));
+    let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
+    let mut is_whole = rows.len() < usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
+    let (mut found, mut looks) = (Vec::new(), LOOKS);
+    for row in rows {
+        let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
+        let plain = commands.cache.timetable(&definition);
+        let timetable =
+            plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), &current));
+        // One that cannot be compiled does not fire.
+        if let Ok(timetable) = timetable {
+            is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
+        }
+        // Others have their turn, however many there are.
+        tokio::task::yield_now().await;
+    }
+    found.sort_by_key(|event| (event.when.begins(), event.schedule.id));
+    is_whole &= found.len() <= EVENTS;
+    found.truncate(EVENTS);
+    Ok((found, is_whole))
+}
+
+/// The schedules that are shown and that will fire.
+async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>, CommandError> {
+    let Opened { feed, .. } = opened;
+    let store = &commands.store;
+    let rows = match (feed.schedule_id, &feed.search) {
+        (Some(id), _) => {
+            let row = schedules::by_id(store.read(), id).await?;
+            row.into_iter().filter(|row| row.namespace_id == feed.namespace_id).collect()
+        }
+        (None, Some(search)) => {
+            let search = sought(&commands.clock, List::Schedules, search, false)?;
+            let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
+            let window = Window::first(SCHEDULES);
+            reads::schedules::page(store, feed.namespace_id, &filter, false, &window).await?.rows
+        }
+        (None, None) => reads::overview::soonest(store, feed.namespace_id, SCHEDULES).await?,
+    };
+    let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
+    Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
+}
+
+/// Adds the events of a schedule; false if more is to come than may be looked at.
+fn of_schedule(
+    row: &Model,
+    timetable: &Timetable,
+    now: DateTime<Utc>,
+    looks: &mut usize,
+    found: &mut Vec<Event>,
+) -> bool {
+    let moment = TimeDelta::milliseconds(1);
+    let until = midnight_after(now.date_naive(), DAYS);
+    let cursor = row.next_scheduled_at.map_or(now, |cursor| cursor.utc());
+    let mut after = cursor.max(now) - moment;
+    let mut left = row
+        .max_fires
+        .map_or(u64::MAX, |most| u64::try_from(most - row.fire_count).unwrap_or_default());
+    let shown = Shown {
+        id: row.id,
+        name: row.name.clone(),
+        description: timetable.describe(),
+        note: row.note.clone(),
+        tags: row.tags.0.clone(),
+        updated_at: row.updated_at,
+    };
+    while left > 0 {
+        // The day of the next fire: empty days are passed over.
+        let Some(next) = timetable.next_allowed(after).filter(|fire| fire.at < until) else {
+            return true;
+        };
+        let Some(rest) = looks.checked_sub(2) else { return false };
+        *looks = rest;
+        let date = next.at.date_naive();
+        let end = midnight_after(date, 1) - moment;
+        let fires = count(timetable, next.at - moment, end).min(left);
+        let event = |when| Event { schedule: shown.clone(), when };
+        if fires > EACH {
+            found.push(event(When::On(date, fires)));
+        } else {
+            let each =
+                std::iter::successors(Some(next), |fire: &Fire| timetable.next_allowed(fire.at));
+            let each = each.take(usize::try_from(fires).unwrap_or(usize::MAX));
+            found.extend(each.map(|fire| event(When::At(fire.at))));
+            *looks = looks.saturating_sub(usize::try_from(fires).unwrap_or(usize::MAX));
+        }
+        left -= fires.max(1).min(left);
+        after = end;
+    }
+    true
+}
+
+/// Fires that no calendar suppresses.
+fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
+    timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
+}
+
+fn midnight_after(date: NaiveDate, days: u64) -> DateTime<Utc> {
+    let date = date.checked_add_days(Days::new(days)).unwrap_or(NaiveDate::MAX);
+    date.and_time(NaiveTime::MIN).and_utc()
+}

@@ -1,0 +1,69 @@
+use chrono::TimeDelta;
+use entity::{Timestamp, calendar_feed::Model};
+use uuid::Uuid;
+
+use crate::{
+    access::{Elsewhere, grants_of, tokens},
+    clock::Clock,
+    store::{Store, StoreError, feeds, namespaces, users},
+};
+
+/// What every key begins with, so that a leaked one is recognised as ours.
+pub(crate) const PREFIX: &str = "carfeed_";
+
+/// The last use is written down so often at the most.
+const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
+
+/// A feed whose owner may see what it shows.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its row.
+    pub feed: Model,
+    /// The name of its namespace.
+    pub namespace: String,
+}
+
+/// What is kept of a key.
+pub(crate) fn hashed(key: &str) -> String {
+    tokens::hashed(key)
+}
+
+/// The feed with that key, as long as its owner may look into its namespace.
+pub async fn open(
+    (store, clock): (&Store, &Clock),
+    elsewhere: Elsewhere<'_>,
+    key: &str,
+) -> Result<Option<Opened>, StoreError> {
+    if !key.starts_with(PREFIX) || key.len() > 256 {
+        return Ok(None);
+    }
+    let read = store.read();
+    let Some(feed) = feeds::by_hash(read, &hashed(key)).await? else { return Ok(None) };
+    let owner = users::by_id(read, feed.user_id).await?;
+    let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
+    let now = clock.now();
+    let grants = grants_of(read, &owner, elsewhere, now).await?;
+    if grants.within(feed.namespace_id).is_none() {
+        return Ok(None);
+    }
+    let namespace = namespaces::by_ids(read, &[feed.namespace_id]).await?.pop();
+    let Some(namespace) = namespace else { return Ok(None) };
+    if feed.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
+        note_use(store.clone(), feed.id, now.into());
+    }
+    Ok(Some(Opened { feed, namespace: namespace.name }))
+}
+
+/// Who asks need not wait for a note about it.
+fn note_use(store: Store, id: Uuid, at: Timestamp) {
+    tokio::spawn(async move {
+        let stamped = async {
+            let tx = store.begin().await?;
+            feeds::stamp_use(&tx, id, at).await?;
+            Ok::<_, StoreError>(tx.commit().await?)
+        };
+        if let Err(error) = stamped.await {
+            tracing::warn!(%error, "failed to note the use of a calendar feed");
+        }
+    });
+}

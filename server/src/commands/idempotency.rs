@@ -1,0 +1,102 @@
+//! A repeated call is answered, not done again.
+//!
+//! A caller that may have lost an answer sends the same call with the same key. The key is taken
+//! in the transaction of the change itself, so of two calls at once one waits for the other and
+//! then reads its answer; a call that failed has left no key behind.
+
+use entity::Timestamp;
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{BadInput, CommandError, Commands};
+use crate::{
+    access::Viewer,
+    store::{DatabaseTransaction, idempotency},
+};
+
+/// A call as its key remembers it.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    key: Option<String>,
+    request: String,
+}
+
+impl Call {
+    /// A call of the mutation `name` with `arguments`, in any form that is the same for the same
+    /// arguments. Without a key it is never remembered.
+    pub fn new(name: &str, arguments: &str, key: Option<String>) -> Result<Self, BadInput> {
+        if let Some(key) = &key {
+            let printable = key.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
+            if key.is_empty() || key.len() > 128 || !printable {
+                let help = "use 1 to 128 printable ASCII characters without spaces, such as a UUID";
+                return Err(BadInput::new("idempotencyKey", key, "is not a key", help));
+            }
+        }
+        // Callers are told apart by their arguments without keeping these: they may hold secrets.
+        let request = format!("{name} {:x}", Sha256::digest(arguments));
+        Ok(Self { key, request })
+    }
+
+    /// Whether it is to be remembered.
+    pub(super) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// The part of this call that is about one thing of many: with a key of its own, so that it is
+    /// done once however often the whole is repeated.
+    pub(super) fn of_item(&self, id: Uuid) -> Self {
+        let of_item = |key: &String| format!("{:x}", Sha256::digest(format!("{key} {id}")));
+        Self { key: self.key.as_ref().map(of_item), request: self.request.clone() }
+    }
+
+    /// A call that carries no key.
+    pub fn once() -> Self {
+        Self::default()
+    }
+}
+
+impl Commands {
+    /// The answer to an earlier call with the same key, or None: then the key is taken, and
+    /// [`Commands::remember`] must follow in the same transaction.
+    pub(crate) async fn recall<A: DeserializeOwned>(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        call: &Call,
+    ) -> Result<Option<A>, CommandError> {
+        self.has_right_clock(tx).await?;
+        let Some(key) = &call.key else { return Ok(None) };
+        let actor = who.id.to_string();
+        let at = Timestamp::from(self.clock.now());
+        if idempotency::take_if_free(tx, &actor, key, &call.request, at).await? {
+            return Ok(None);
+        }
+        let Some(earlier) = idempotency::find(tx, &actor, key).await? else { return Ok(None) };
+        if earlier.request != call.request {
+            return Err(CommandError::conflict(
+                format!("the idempotency key {key:?} was used for another call"),
+                "use a new key for each call, and the same one only to repeat it",
+            ));
+        }
+        let unreadable = |source| CommandError::Unreadable {
+            what: format!("the answer kept for idempotency key {key:?}"),
+            source,
+        };
+        serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
+    }
+
+    /// Keeps the answer for whoever repeats the call.
+    pub(crate) async fn remember<A: Serialize + Sync>(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        call: &Call,
+        answer: &A,
+    ) -> Result<(), CommandError> {
+        let Some(key) = &call.key else { return Ok(()) };
+        let answer = serde_json::to_value(answer)
+            .map_err(|source| CommandError::Unreadable { what: "an answer".to_owned(), source })?;
+        Ok(idempotency::answer(tx, &who.id.to_string(), key, answer).await?)
+    }
+}

@@ -1,0 +1,243 @@
+//! The write side of the control plane: what people and tools may order.
+//!
+//! Promises: a command changes everything it names or nothing; it is in the audit log with who,
+//! from where and why; repeated with the same idempotency key it answers and does nothing. Each
+//! takes the right that it needs as its first value, so none can be called without. It knows
+//! nothing of GraphQL: the API, the CLI and tests call the same functions.
+//!
+//! A command is one transaction on one row at a time and says why it refused in a
+//! [`CommandError`] that names the field. Rules of the database (a name is unique) are not asked
+//! for beforehand: the write is made, and the broken rule becomes the error.
+//!
+//! - `error`: why a command was refused
+//! - `schedules`: create, update, delete, pause, resume and what else is done to a schedule
+//! - `workflows`: the tasks that schedules and modules bring along, and those made by themselves
+//! - `bulk`: one order for all that a search finds
+//! - `runs`: trigger, retry, cancel
+//! - `backfills`: instants of the past: preview, order, pause, resume, cancel
+//! - `calendars`: what suppresses fires, shared by schedules
+//! - `feeds`: calendars of what is to come
+//! - `groups`: limits that schedules share
+//! - `secrets`: set, deleted and sealed anew; masked when shown
+//! - `alerts`: who is told of what, and by which way
+//! - `retention`: how long a namespace keeps its history; `quotas`: how much it may use
+//! - `modules`: what a file declares, deployed
+//! - `nodes`: drained, and taken into service again; `test_call`: a target tried once
+//! - `people`: users, memberships, sessions, tokens, namespaces
+//! - `audit`: who did what, written down; `auditing`: read and exported
+//! - `versions`: a change is made from the version that is there, and code owns what it declares
+//! - `idempotency`: a repeated call is answered
+
+pub(crate) mod alerts;
+mod audit;
+mod auditing;
+mod backfills;
+pub(crate) mod bulk;
+mod calendars;
+mod error;
+pub mod feeds;
+pub(crate) mod groups;
+mod idempotency;
+pub(crate) mod modules;
+mod nodes;
+mod people;
+mod quotas;
+pub(crate) mod retention;
+mod runs;
+pub(crate) mod schedules;
+pub(crate) mod secrets;
+mod test_call;
+mod versions;
+mod workflows;
+
+use std::{sync::Arc, time::Duration};
+
+pub use crate::model::BadInput;
+pub use alerts::{
+    ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
+    SavedRule, TestSent,
+};
+pub use auditing::{
+    AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
+};
+pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
+pub use bulk::{MAX as MAX_AT_ONCE, ManyDone, Refusal, Which};
+pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
+pub use error::CommandError;
+pub(crate) use error::QUOTA_HELP;
+pub use groups::{GroupEdit, Grouped};
+pub use idempotency::Call;
+pub use modules::{
+    Action, Change, Deployment, Drift, Drifted, Effect, Exported, FieldChange, Format,
+    ScheduleEffect, Side, Source, WantedExport, schema as module_schema,
+};
+pub use people::{
+    Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,
+    NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, View,
+};
+pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
+pub use retention::{Kept, Thought};
+pub use runs::{ByHand, Ordered};
+pub use schedules::{Edit, NewSchedule, Saved};
+pub use schedules::{
+    buffer::Rearranged,
+    many_edit::ManyEdit,
+    pause::{Foreseen, MAX_FORESEEN, ResumeChoice, ResumePreview},
+    rollback::Rollback,
+    skip::Skipped,
+    undelete::Undelete,
+};
+use schedules::{gathering::Gathering, places::Places, together::Order};
+pub use secrets::{
+    rotation::Rotated,
+    unset::{UnsetSecret, unset_secrets},
+    vault::NewSecret,
+};
+pub use test_call::{TestCall, TestCalled};
+use tokio::sync::Semaphore;
+pub use workflows::Work;
+pub use workflows::standalone::{NewWorkflow, Revision};
+
+use super::vault::Vault;
+use crate::{
+    access::{Elsewhere, Guesses},
+    clock::Clock,
+    engine::{
+        Signals,
+        cluster::{Cluster, Comparison, Standing, describe},
+    },
+    model::{Quotas, Retention, calendars::Calendars},
+    store::{DatabaseTransaction, Store},
+    target::Executor,
+};
+
+/// Carries out commands. Cheap to clone.
+#[derive(Clone)]
+pub struct Commands {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) cache: Arc<timetable::Cache>,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) signals: Signals,
+    pub(crate) calendars: Arc<Calendars>,
+    pub(crate) retention: Retention,
+    /// What a namespace may use for which nothing is set.
+    quotas: Quotas,
+    /// What was counted of namespaces lately.
+    counted: Arc<quotas::Counted>,
+    /// Whether the clock here may be believed.
+    cluster: Cluster,
+    /// Orders that come at the same time, and what they name.
+    gathering: Arc<Gathering<Order>>,
+    places: Arc<Places>,
+    /// The turns of all orders for many, and the time that each has.
+    many: Arc<Semaphore>,
+    /// The turns of test calls.
+    test_calls: Arc<Semaphore>,
+    patience: Duration,
+    /// Guesses at passwords.
+    guesses: Arc<Guesses>,
+    /// What seals secrets.
+    vault: Vault,
+    /// Whose groups count here, and for how long after a sign-in.
+    issuer: Option<Arc<str>>,
+    groups_last: Duration,
+}
+
+impl Commands {
+    /// The commands over these.
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        cache: Arc<timetable::Cache>,
+        executor: Arc<Executor>,
+        signals: Signals,
+    ) -> Self {
+        let retention = Retention::default();
+        let (calendars, gathering, places) = (Arc::default(), Arc::default(), Arc::default());
+        let cluster = Cluster::default();
+        let at_once = if store.dialect().is_postgres() { bulk::AT_ONCE } else { 1 };
+        let (many, patience) = (Arc::new(Semaphore::new(at_once)), bulk::PATIENCE);
+        let guesses = Arc::new(Guesses::new(store.clone(), clock.clone()));
+        Self {
+            store,
+            clock,
+            cache,
+            executor,
+            signals,
+            calendars,
+            retention,
+            quotas: Quotas::default(),
+            counted: Arc::default(),
+            cluster,
+            gathering,
+            places,
+            many,
+            test_calls: Arc::new(Semaphore::new(test_call::AT_ONCE)),
+            patience,
+            guesses,
+            vault: Vault::default(),
+            issuer: None,
+            groups_last: Duration::ZERO,
+        }
+    }
+
+    /// The same commands on a server that keeps history otherwise.
+    pub fn with_retention(self, retention: Retention) -> Self {
+        Self { retention, ..self }
+    }
+
+    /// The same commands on a server that gives namespaces these quotas.
+    pub fn with_quotas(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
+    }
+
+    /// The same commands on a node that knows how its clock stands.
+    pub fn with_cluster(self, cluster: Cluster) -> Self {
+        Self { cluster, ..self }
+    }
+
+    /// The same commands on a server where people sign in by that provider.
+    pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
+        Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
+    }
+
+    /// How far what groups gave counts here.
+    pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
+        Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
+    }
+
+    /// What counts guesses at passwords; for all doors that a password opens.
+    pub fn guesses(&self) -> Arc<Guesses> {
+        self.guesses.clone()
+    }
+
+    /// Refuses what would move cursors by a clock that is wrong.
+    async fn has_right_clock(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
+        let Self { cluster, clock, store, signals, .. } = self;
+        match (Comparison { cluster, clock, store, signals }).standing_by(tx).await? {
+            Standing::ClockOff(offset) => {
+                let problem = format!("the clock of this node is {}", describe(offset));
+                let help = "ask another node, or try again when its clock is right";
+                Err(CommandError::conflict(problem, help))
+            }
+            Standing::Ready
+            | Standing::Draining
+            | Standing::Drained
+            | Standing::Usurped
+            | Standing::OldZones => Ok(()),
+        }
+    }
+
+    /// Refuses what would place cursors by other rules of zones than those of the nodes that
+    /// schedule.
+    async fn has_right_zones(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
+        let own = timetable::zone_data().version;
+        let Some(theirs) = self.store.other_zone_rules(tx, &own).await? else { return Ok(()) };
+        let problem = format!(
+            "the zone data of this node is {own}, that of the nodes that schedule {theirs}"
+        );
+        let help = "ask another node, or bring the tzdata of all to one version and restart them";
+        Err(CommandError::conflict(problem, help))
+    }
+}

@@ -1,0 +1,84 @@
+//! The canary: a schedule of the server's own, which fires each minute and does nothing. From its
+//! due times and the ends of its runs one sees how late fires are, although nobody else's fire.
+//!
+//! It is a module in a namespace of its own, so that it is in nobody's lists and nobody edits it by
+//! mistake; it can be paused like any other. It is off unless somebody asks for it: a server to
+//! which nobody has given anything to do does nothing, and writes nothing.
+//!
+//! Whoever schedules keeps it, as configured. Without the setting a node leaves it alone: one that
+//! was forgotten must not take away what the others keep.
+
+use std::time::Duration;
+
+use entity::user::Role;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    access::{Grants, Viewer, ViewerKind},
+    commands::{
+        BadInput, Call, CommandError, Commands, Source,
+        modules::{Action, Change},
+    },
+    store::{
+        namespaces,
+        reads::canary::{NAME, NAMESPACE},
+    },
+};
+
+const MODULE: &str = "carillon";
+
+/// After a failure the next try waits for so long.
+const PAUSE: Duration = Duration::from_secs(30);
+
+impl Commands {
+    /// Makes the canary, or takes it away, again and again until that is done or `stop`.
+    pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
+        while let Err(error) = self.keep_canary(fires).await {
+            // Nothing else depends on it.
+            tracing::warn!("failed to set up the canary, will try again: {error}");
+            if stop.run_until_cancelled(self.clock.sleep(PAUSE)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Makes the canary, or takes it away. Where it is as it should be, nothing is written and
+    /// nobody waits: this happens at the start of each node.
+    pub async fn keep_canary(&self, fires: bool) -> Result<(), CommandError> {
+        let grants = Grants::everywhere(Role::Admin);
+        let us = Viewer::new(Uuid::nil(), MODULE, ViewerKind::User, grants, "configuration");
+        if namespaces::by_name(self.store.read(), NAMESPACE).await?.is_none() {
+            if !fires {
+                return Ok(());
+            }
+            let made = self.create_namespace(&us.owner()?, NAMESPACE, None, &Call::default()).await;
+            match made {
+                // Another node was quicker.
+                Ok(_) | Err(CommandError::BadInput(BadInput { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let (right, source, call) = (us.editor()?, source(fires), Call::default());
+        let differs = |change: &Change| change.action != Action::Unchanged;
+        let wanted = Source::yaml(&source);
+        let compared = self.deploy(&right, Source { dry_run: true, ..wanted }, &call).await?;
+        if compared.changes.iter().any(differs) {
+            self.deploy(&right, Source::yaml(&source), &call).await?;
+            tracing::info!(fires, "the canary is as configured");
+        }
+        Ok(())
+    }
+}
+
+fn source(fires: bool) -> String {
+    let head = format!("module: {MODULE}\nnamespace: {NAMESPACE}\n");
+    if !fires {
+        return head;
+    }
+    format!(
+        "{head}schedules:\n  {NAME}:\n    \
+         note: Measures how late fires are. It is Carillon's own; see canary.enabled.\n    \
+         when: \"@every 1m\"\n    task:\n      target:\n        noop: {{}}\n"
+    )
+}

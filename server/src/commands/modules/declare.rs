@@ -1,0 +1,212 @@
+//! Making one thing of a module what the file says: made, changed, taken over, or left as it is.
+
+use uuid::Uuid;
+
+use super::{
+    declared,
+    deploy::{Site, at_key, inside},
+    difference::between,
+    file::{CalendarEntry, ScheduleEntry},
+    plan::{Action, Change, FieldChange},
+};
+use crate::{
+    commands::{
+        BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
+        audit::Entry,
+        calendars::spec_of,
+        secrets::{self, watchdog::unmasked},
+        workflows::At,
+    },
+    model::Definition,
+    store::{
+        calendars, groups,
+        modules::{self, Kind},
+        schedules, workflows,
+    },
+};
+
+impl Commands {
+    pub(super) async fn declare_calendar(
+        &self,
+        site: &Site<'_>,
+        name: &str,
+        entry: CalendarEntry,
+    ) -> Result<Change, CommandError> {
+        let spec = entry.spec(name);
+        let Some(row) = calendars::by_name(site.tx, site.namespace, name).await? else {
+            let module = Some(site.module);
+            self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
+            return Ok(Change::new(Action::Create, "calendar", name, "made"));
+        };
+        let adopted = self.own(site, ("name", name), Kind::Calendar, (row.id, &row.module)).await?;
+        let before = declared::calendar(spec_of(&row)?);
+        let is_other = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
+        let told = is_other.then(|| "changed".to_owned());
+        let fields = between(&before, &declared::calendar(spec));
+        Ok(Change::of(adopted, "calendar", name, (told, fields)))
+    }
+
+    pub(super) async fn declare_group(
+        &self,
+        site: &Site<'_>,
+        name: &str,
+        max_runs: i64,
+    ) -> Result<Change, CommandError> {
+        let field = format!("groups.{name}");
+        let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
+            let (module, group) = (Some(site.module), (name, max_runs));
+            let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
+            added.map_err(|error| at_key(error, &field))?;
+            return Ok(Change::new(Action::Create, "group", name, "made"));
+        };
+        let adopted = self.own(site, (&field, name), Kind::Group, (row.id, &row.module)).await?;
+        let revised = self.revise_group(site.tx, site.who, &row, (name, max_runs)).await;
+        let told = revised.map_err(|error| at_key(error, &field))?;
+        let before = declared::group(row.max_runs.into());
+        let fields = between(&before, &declared::group(max_runs));
+        Ok(Change::of(adopted, "group", name, (told, fields)))
+    }
+
+    pub(super) async fn declare_workflow(
+        &self,
+        site: &Site<'_>,
+        field: &str,
+        name: &str,
+        (at, mut definition): (At<'_>, Definition),
+    ) -> Result<Change, CommandError> {
+        let inside = |error| inside(error, field);
+        let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
+            self.check_definition(at, &mut definition, None).map_err(inside)?;
+            let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+            allowed.map_err(inside)?;
+            let module = Some(site.module);
+            let added =
+                self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
+            let added = added.await.map_err(inside)?;
+            let made = Change::new(Action::Create, "workflow", name, "made");
+            return Ok(Change { unset: added.unset, ..made });
+        };
+        let adopted = self.own(site, (field, name), Kind::Workflow, (row.id, &row.module)).await?;
+        let old = self.definition_of(site.tx, &row).await?;
+        for task in &mut definition.tasks {
+            // A mask that stands where it was shown keeps what it hides; others are refused below.
+            if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
+                secrets::unmask(&mut task.target, &kept.target);
+            }
+        }
+        self.check_definition(at, &mut definition, None).map_err(inside)?;
+        let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+        allowed.map_err(inside)?;
+        let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
+        let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
+        let change = Change::of(adopted, "workflow", name, (revised.change, fields));
+        Ok(Change { unset: revised.unset, ..change })
+    }
+
+    /// `own` is what became of the workflow that the schedule's own task is.
+    pub(super) async fn declare_schedule(
+        &self,
+        site: &Site<'_>,
+        name: &str,
+        entry: ScheduleEntry,
+        work: Work,
+        own: Option<Change>,
+    ) -> Result<Change, CommandError> {
+        let paused = entry.paused;
+        let mut spec = entry.spec(name);
+        let unset = own.iter().flat_map(|own| own.unset.clone());
+        let unset = unset.map(UnsetSecret::of_own_task).collect();
+        let Some(row) = schedules::by_name(site.tx, site.namespace, name).await? else {
+            let new = NewSchedule { namespace: String::new(), spec, work, paused };
+            let module = Some(site.module);
+            let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
+            let made = Change::new(Action::Create, "schedule", name, "made");
+            return Ok(Change { warnings: saved.warnings, unset, ..made });
+        };
+        // Found without a lock: a claim or a pause may have written it since.
+        let row = self.locked(site.tx, row.id).await?;
+        let adopted = self.own(site, ("name", name), Kind::Schedule, (row.id, &row.module)).await?;
+        // The file gives a note; what operators make of it stays until the file gives another.
+        let is_theirs = match site.last.note(name) {
+            Some(last) => last == spec.note,
+            None => spec.note.is_empty(),
+        };
+        if is_theirs {
+            spec.note.clone_from(&row.note);
+        }
+        let old = self.spec_of(site.tx, &row).await?;
+        spec.ping = spec.ping.map(|ping| unmasked(ping, old.ping.as_ref()));
+        spec.context = secrets::unmasked_json(spec.context, &old.context);
+
+        let mut before = ScheduleEntry::of(old);
+        let mut after = ScheduleEntry::of(spec.clone());
+        let runs = workflows::by_ids(site.tx, &[row.workflow_id]).await?.pop();
+        before.workflow = runs.map(|workflow| workflow.name);
+        after.workflow = match &work {
+            Work::Workflow(name) => Some(name.clone()),
+            Work::Task(_) | Work::Past { .. } => None,
+        };
+        let mut fields = between(&declared::schedule(before), &declared::schedule(after));
+        let (saved, told) =
+            self.update_in(site.tx, site.who, &row, &spec, Some(work), None).await?;
+        // That its own workflow is taken over along with it goes without saying.
+        let is_told = |own: &Change| own.action != Action::Adopt || !own.fields.is_empty();
+        let own = own.filter(Change::is_one).filter(is_told);
+        let task = own.as_ref().map(|own| own.detail.clone());
+        fields.extend(own.into_iter().flat_map(task_fields));
+        let told: Vec<String> =
+            [Some(told).filter(|told| !told.is_empty()), task].into_iter().flatten().collect();
+        let told = (!told.is_empty()).then(|| told.join("; "));
+        let change = Change::of(adopted, "schedule", name, (told, fields));
+        Ok(Change { warnings: saved.warnings, unset, ..change })
+    }
+
+    /// Whether the thing has to be taken over, which it is then; refused where it may not be.
+    pub(super) async fn own(
+        &self,
+        site: &Site<'_>,
+        (field, name): (&str, &str),
+        kind: Kind,
+        (id, module): (Uuid, &Option<String>),
+    ) -> Result<bool, CommandError> {
+        let (problem, help) = match module {
+            Some(module) if module == site.module => return Ok(false),
+            Some(module) => (
+                format!("is declared by the module {module:?}"),
+                "choose another name, or take it out of that module first",
+            ),
+            None if site.adopt => {
+                modules::adopt(site.tx, self.store.dialect(), kind, id, site.module).await?;
+                let entry = Entry {
+                    action: "module.adopt",
+                    namespace: Some(site.namespace),
+                    subject_id: Some(id),
+                    subject: name,
+                    after: Some(serde_json::json!({ "module": site.module })),
+                    ..Entry::default()
+                };
+                self.audit(site.tx, site.who, entry).await?;
+                return Ok(true);
+            }
+            None => (
+                "was made by hand".to_owned(),
+                "choose another name, remove the one that is there, or adopt it",
+            ),
+        };
+        Err(BadInput::new(field, name, problem, help).into())
+    }
+}
+
+/// What changed of a schedule's own task, under the key that it has there.
+fn task_fields(own: Change) -> Vec<FieldChange> {
+    if own.action == Action::Create {
+        let after = Some(own.detail);
+        return vec![FieldChange { path: "task".to_owned(), before: None, after }];
+    }
+    let renamed = own.fields.into_iter().map(|field| {
+        let inner = field.path.split_once("].").filter(|(head, _)| head.starts_with("tasks["));
+        let path = inner.map_or_else(|| field.path.clone(), |(_, rest)| format!("task.{rest}"));
+        FieldChange { path, ..field }
+    });
+    renamed.collect()
+}

@@ -1,0 +1,108 @@
+//! What a module declared when it was last deployed, as its row keeps it: in the keys of its file,
+//! secrets masked.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    difference::Pictured,
+    file::{CalendarEntry, ChannelEntry, File, RuleEntry, ScheduleEntry, TaskEntry, WorkflowEntry},
+};
+use crate::{commands::CalendarSpec, model::Definition};
+
+/// Every thing by its name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Declared {
+    pub(super) groups: BTreeMap<String, Value>,
+    pub(super) calendars: BTreeMap<String, Value>,
+    pub(super) workflows: BTreeMap<String, Value>,
+    pub(super) schedules: BTreeMap<String, Value>,
+    pub(super) alert_channels: BTreeMap<String, Value>,
+    pub(super) alert_rules: BTreeMap<String, Value>,
+}
+
+impl Declared {
+    /// What a file declares. What holds anyway is left out, whether or not the file says it.
+    pub(super) fn of(file: &File) -> Self {
+        let groups = file.groups.iter().map(|(name, max)| (name.clone(), group(*max).shown));
+        let calendars = file
+            .calendars
+            .iter()
+            .map(|(name, entry)| (name.clone(), calendar(entry.clone().spec(name)).shown));
+        let workflows = file
+            .workflows
+            .iter()
+            .map(|(name, entry)| (name.clone(), workflow(&entry.clone().definition()).shown));
+        let schedules = file.schedules.iter().map(|(name, entry)| {
+            let (task, paused) = (entry.task.clone(), entry.paused);
+            let runs = entry.workflow.clone();
+            let usual = ScheduleEntry::of(entry.clone().spec(name));
+            let task = task.and_then(|task| own_task(&task.definition()));
+            (name.clone(), schedule(ScheduleEntry { task, workflow: runs, paused, ..usual }).shown)
+        });
+        let channels = file
+            .alert_channels
+            .iter()
+            .map(|(name, entry)| (name.clone(), channel(&entry.clone()).shown));
+        let rules =
+            file.alert_rules.iter().map(|(name, entry)| (name.clone(), rule(entry.clone()).shown));
+        Self {
+            groups: groups.collect(),
+            calendars: calendars.collect(),
+            workflows: workflows.collect(),
+            schedules: schedules.collect(),
+            alert_channels: channels.collect(),
+            alert_rules: rules.collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The note that the file gave the schedule.
+    pub(super) fn note(&self, schedule: &str) -> Option<&str> {
+        let entry = self.schedules.get(schedule)?;
+        Some(entry.get("note").and_then(Value::as_str).unwrap_or_default())
+    }
+}
+
+/// The task of a workflow that a schedule can have as its own: nothing is said but the task.
+pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
+    let task = definition.only_task()?;
+    let plain = Definition::single(task.clone());
+    (plain == *definition).then(|| TaskEntry::of(task))
+}
+
+pub(super) fn group(max_runs: i64) -> Pictured {
+    Pictured::open(serde_json::json!({ "limit": max_runs }))
+}
+
+pub(super) fn calendar(spec: CalendarSpec) -> Pictured {
+    Pictured::open(json_of(&CalendarEntry::of(spec)))
+}
+
+pub(super) fn workflow(definition: &Definition) -> Pictured {
+    let entry = WorkflowEntry::of(definition);
+    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+}
+
+pub(super) fn schedule(entry: ScheduleEntry) -> Pictured {
+    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+}
+
+pub(super) fn channel(entry: &ChannelEntry) -> Pictured {
+    Pictured { real: json_of(entry), shown: json_of(&entry.clone().masked()) }
+}
+
+pub(super) fn rule(entry: RuleEntry) -> Pictured {
+    Pictured::open(json_of(&entry.usual()))
+}
+
+/// An entry of a file, which is JSON through and through.
+fn json_of(entry: &impl Serialize) -> Value {
+    serde_json::to_value(entry).unwrap_or_default()
+}

@@ -1,0 +1,391 @@
+//! From a file to the tables.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    alerts::Alerts,
+    declared::Declared,
+    effect::{Effect, Outlook, Outlooks},
+    file::{File, Format},
+    plan::{Change, Deployment},
+};
+use crate::{
+    access::{Editor, Viewer},
+    commands::{
+        BadInput, Call, CommandError, Commands, Work,
+        alerts::Aftermath,
+        audit::Entry,
+        calendars::{silence::Foreseen, spec_of},
+        workflows::At,
+    },
+    model::{check, naming},
+    store::{DatabaseTransaction, calendars, modules, schedules},
+};
+
+/// What is to be deployed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The module's file.
+    pub text: &'a str,
+    /// What it is written in.
+    pub format: Format,
+    /// Whether it is only said what would happen.
+    pub dry_run: bool,
+    /// Whether what the module no longer declares is deleted.
+    pub prune: bool,
+    /// Whether things of the same names that were made by hand are taken over.
+    pub adopt: bool,
+    /// Why, for the audit log: of the deployment, and of all that it changes.
+    pub reason: Option<&'a str>,
+}
+
+impl<'a> Source<'a> {
+    /// A module in YAML, to be deployed for good; what is gone from it is deleted.
+    pub fn yaml(text: &'a str) -> Self {
+        let format = Format::Yaml;
+        Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
+    }
+}
+
+/// So many things in one module, groups aside: it is deployed in one transaction, and while that
+/// lasts nothing else is written.
+pub(super) const MAX_ENTRIES: usize = 1_000;
+
+/// So many schedules of others are looked at that a changed calendar concerns.
+const OTHERS: u64 = 200;
+
+/// What is the same for all that one deployment writes.
+pub(super) struct Site<'a> {
+    pub(super) tx: &'a DatabaseTransaction,
+    pub(super) who: &'a Viewer,
+    pub(super) namespace: Uuid,
+    pub(super) module: &'a str,
+    pub(super) adopt: bool,
+    /// What the module declared when it was deployed before.
+    pub(super) last: &'a Declared,
+}
+
+impl Commands {
+    /// Makes the tables say what the module's file says.
+    pub async fn deploy(
+        &self,
+        right: &Editor,
+        source: Source<'_>,
+        call: &Call,
+    ) -> Result<Deployment, CommandError> {
+        let file = File::read(source.text, source.format)?;
+        check::name("module", &file.module)?;
+        if let Some(reason) = source.reason {
+            check::text("reason", reason, 500)?;
+        }
+        within_bounds(&file)?;
+        let names = Names::of(&file);
+        if !source.dry_run {
+            self.shorten_before(right, source, &file, &names).await?;
+        }
+        let foreseen = self.foresee_calendars(right, &file, &names).await?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
+        let theirs = (&*file.module, &*names.schedules);
+        // The schedules before the calendars, as whoever saves a schedule locks them.
+        schedules::lock_declared(&tx, namespace, theirs).await?;
+        if source.dry_run {
+            // Nothing of what it would write ahead is told, so it need not be written to be taken back.
+            let now = self.clock.now();
+            schedules::pass_over_far_behind(&tx, namespace, theirs, now.into()).await?;
+        }
+        let (module, declared) = (file.module.clone(), Declared::of(&file));
+        let last = self.declared(&tx, namespace, &module).await?;
+        let mut who = right.who().clone();
+        who.reason = source.reason.map(str::to_owned).or(who.reason);
+        let (who, adopt) = (&who, source.adopt);
+        let site = Site { tx: &tx, who, namespace, module: &module, adopt, last: &last };
+        let mut outlooks = self.before(&site, &names).await?;
+        let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
+        let mut aftermath = Aftermath::default();
+        let changes = self.apply(&site, file, source.prune, &mut aftermath).await?;
+        let redrawn = self.silences_nobody(&tx, &dated, foreseen.as_ref()).await?;
+        self.after(&site, &names, &mut outlooks).await?;
+        let dry_run = source.dry_run;
+        let mut deployment = Deployment { module, dry_run, changes, effect: None };
+        if dry_run {
+            tx.rollback().await?;
+            deployment.effect = Some(self.effect(outlooks).await?);
+            return Ok(deployment);
+        }
+        if deployment.changes.iter().any(Change::is_one) {
+            let told = |change: &Change| json!([change.action, change.kind, change.name]);
+            let changed = deployment.changes.iter().filter(|change| change.is_one());
+            let entry = Entry {
+                action: "module.deploy",
+                namespace: Some(namespace),
+                subject: &deployment.module,
+                after: Some(serde_json::Value::Array(changed.map(told).collect())),
+                ..Entry::default()
+            };
+            self.audit(&tx, who, entry).await?;
+        }
+        self.keep_declared(&tx, right.who(), (namespace, &deployment.module), &declared).await?;
+        self.remember(&tx, right.who(), call, &deployment).await?;
+        self.store.commit_after_handoffs(tx).await?;
+        self.signals.wake_planner();
+        // A group's limit may have become higher.
+        self.signals.wake_dispatcher();
+        self.signals.wake_backfill();
+        self.signals.wake_canceller();
+        self.clear_up(aftermath).await;
+        for calendar in &redrawn {
+            self.tell_users_of(calendar).await;
+        }
+        deployment.effect = Some(self.effect(outlooks).await?);
+        Ok(deployment)
+    }
+
+    /// What is far behind is accounted for before the deployment's own transaction.
+    async fn shorten_before(
+        &self,
+        right: &Editor,
+        source: Source<'_>,
+        file: &File,
+        names: &Names,
+    ) -> Result<(), CommandError> {
+        let read = self.store.read();
+        let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
+            Ok(namespace) => namespace,
+            // It is told once it is known that the call is not repeated.
+            Err(_) => return Ok(()),
+        };
+        let (theirs, manner) = ((namespace, &*file.module), (source.prune, source.adopt));
+        self.shorten_before_deployment(right.permit(), theirs, &names.schedules, manner).await
+    }
+
+    /// What the calendars of the file do to the schedules that name them, whoever declares those, is
+    /// looked at before the deployment's own transaction.
+    async fn foresee_calendars(
+        &self,
+        right: &Editor,
+        file: &File,
+        names: &Names,
+    ) -> Result<Option<Foreseen>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
+            return Ok(None);
+        };
+        let mut changes = Vec::new();
+        for row in calendars::by_names(read, namespace, &names.calendars, false).await? {
+            let Some(entry) = file.calendars.get(&row.name) else { continue };
+            let spec = entry.clone().spec(&row.name);
+            if spec_of(&row).is_ok_and(|was| was != spec) {
+                changes.push((row, spec));
+            }
+        }
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        self.foresee(namespace, &changes).await
+    }
+
+    async fn apply(
+        &self,
+        site: &Site<'_>,
+        file: File,
+        prune: bool,
+        aftermath: &mut Aftermath,
+    ) -> Result<Vec<Change>, CommandError> {
+        let alerts = Alerts { channels: file.alert_channels, rules: file.alert_rules };
+        let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
+        let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
+        let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
+        let kept_groups: BTreeSet<String> = file.groups.keys().cloned().collect();
+        let mut changes = Vec::new();
+        if prune {
+            changes.extend(self.prune_schedules(site, &declared).await?);
+        }
+        for (name, entry) in file.calendars {
+            let declared = self.declare_calendar(site, &name, entry).await;
+            let field = format!("calendars.{name}");
+            changes.push(declared.map_err(|error| inside(error, &field))?);
+        }
+        for (name, max_runs) in file.groups {
+            changes.push(self.declare_group(site, &name, max_runs).await?);
+        }
+        for (name, entry) in file.workflows {
+            let field = format!("workflows.{name}");
+            let work = (At::Workflow(""), entry.definition());
+            changes.push(self.declare_workflow(site, &field, &name, work).await?);
+        }
+        for (name, mut entry) in file.schedules {
+            let field = format!("schedules.{name}");
+            let (own, work) = match (entry.task.take(), entry.workflow.take()) {
+                (Some(task), None) => {
+                    if !kept.insert(name.clone()) {
+                        let help = "give the task in one place";
+                        let problem = "is the name of a workflow in this file, too";
+                        return Err(BadInput::new(field, name, problem, help).into());
+                    }
+                    let work = (At::Task("task"), task.definition());
+                    let own = self.declare_workflow(site, &field, &name, work).await?;
+                    (Some(own), Work::Workflow(name.clone()))
+                }
+                (None, Some(workflow)) => (None, Work::Workflow(workflow)),
+                (Some(_), Some(_)) | (None, None) => {
+                    let help = "give one of 'workflow' and 'task'";
+                    let problem = "says what to run not at all, or twice";
+                    return Err(BadInput::new(field, name, problem, help).into());
+                }
+            };
+            let declared = self.declare_schedule(site, &name, entry, work, own).await;
+            changes.push(declared.map_err(|error| inside(error, &field))?);
+        }
+        if prune {
+            changes.extend(self.prune_workflows(site, &kept).await?);
+            changes.extend(self.prune_calendars(site, &dated).await?);
+            changes.extend(self.prune_groups(site, &kept_groups).await?);
+        }
+        changes.extend(self.apply_alerts(site, alerts, prune, aftermath).await?);
+        Ok(changes)
+    }
+
+    /// The schedules that the deployment may concern, as they are.
+    async fn before(&self, site: &Site<'_>, names: &Names) -> Result<Outlooks, CommandError> {
+        let (tx, namespace) = (site.tx, site.namespace);
+        let mut rows = schedules::of_module(tx, namespace, site.module).await?;
+        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
+        let mut outlooks = Outlooks::default();
+        for calendar in calendars::by_names(tx, namespace, &names.calendars, false).await? {
+            rows.extend(calendars::users(tx, self.store.dialect(), &calendar, None, OTHERS).await?);
+            outlooks.versions.insert(calendar.id, calendar.version);
+        }
+        outlooks.before = self.outlooks(tx, rows).await?;
+        Ok(outlooks)
+    }
+
+    /// The same as the deployment leaves them.
+    async fn after(
+        &self,
+        site: &Site<'_>,
+        names: &Names,
+        outlooks: &mut Outlooks,
+    ) -> Result<(), CommandError> {
+        let (tx, namespace) = (site.tx, site.namespace);
+        let keys: Vec<Uuid> = outlooks.before.keys().copied().collect();
+        let mut rows = schedules::by_ids(tx, &keys).await?;
+        rows.retain(|row| row.deleted_at.is_none());
+        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
+        let calendars = calendars::by_names(tx, namespace, &names.calendars, false).await?;
+        outlooks.versions.retain(|id, version| {
+            calendars.iter().any(|row| row.id == *id && row.version != *version)
+        });
+        outlooks.after = self.outlooks(tx, rows).await?;
+        Ok(())
+    }
+
+    async fn outlooks(
+        &self,
+        tx: &DatabaseTransaction,
+        rows: Vec<entity::schedule::Model>,
+    ) -> Result<HashMap<Uuid, Outlook>, CommandError> {
+        let mut found = HashMap::with_capacity(rows.len());
+        for row in rows {
+            if found.contains_key(&row.id) {
+                continue;
+            }
+            match self.timetable_of(tx, &row).await {
+                Ok(timetable) => {
+                    found.insert(row.id, Outlook { row, timetable });
+                }
+                // One whose timing cannot be read does not fire.
+                Err(CommandError::BadInput(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Counted beside the requests of others: it may take a while.
+    async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
+        let now = self.clock.now();
+        let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
+        counted.map_err(|error| {
+            CommandError::conflict(format!("the effect was not counted: {error}"), "try again")
+        })
+    }
+}
+
+fn within_bounds(file: &File) -> Result<(), BadInput> {
+    let entries = file.entries();
+    if entries <= MAX_ENTRIES {
+        return Ok(());
+    }
+    let problem = format!(
+        "declares {entries} calendars, workflows, schedules, alert channels and rules; the limit is \
+         {MAX_ENTRIES}"
+    );
+    Err(BadInput::new("source", "", problem, "divide it into several modules"))
+}
+
+/// The names in a file whose things may be there already.
+struct Names {
+    schedules: Vec<String>,
+    calendars: Vec<String>,
+}
+
+impl Names {
+    fn of(file: &File) -> Self {
+        Self {
+            schedules: file.schedules.keys().cloned().collect(),
+            calendars: file.calendars.keys().cloned().collect(),
+        }
+    }
+}
+
+impl Commands {
+    /// What a module declared when it was last deployed; nothing, if it never was.
+    pub(super) async fn declared(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        module: &str,
+    ) -> Result<Declared, CommandError> {
+        let Some(row) = modules::find(tx, namespace, module).await? else {
+            return Ok(Declared::default());
+        };
+        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
+            what: format!("the module {module:?} as it was deployed"),
+            source,
+        })
+    }
+
+    async fn keep_declared(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        (namespace, module): (Uuid, &str),
+        declared: &Declared,
+    ) -> Result<(), CommandError> {
+        if declared.is_empty() {
+            return Ok(modules::forget(tx, namespace, module).await?);
+        }
+        let at = self.clock.now().into();
+        Ok(modules::keep(tx, (namespace, module), json!(declared), (&who.name, at)).await?)
+    }
+}
+
+/// The same error, of a key inside `place` of the file.
+pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
+    let CommandError::BadInput(bad) = error else { return error };
+    let field = naming::in_module(&bad.field);
+    BadInput { field, ..bad }.inside(place).into()
+}
+
+/// The same error, of the key itself: what a group is stands behind its name.
+pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
+    let CommandError::BadInput(bad) = error else { return error };
+    BadInput { field: key.to_owned(), ..bad }.into()
+}

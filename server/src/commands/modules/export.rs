@@ -1,0 +1,282 @@
+//! From the tables to files that declare what is there.
+//!
+//! What a module owns becomes a file of that module; what was made by hand becomes one that takes
+//! it over when it is applied so. Secrets leave as masks, which keep what they hide when the file
+//! is applied where it came from.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use entity::{schedule, workflow};
+use uuid::Uuid;
+
+use super::{
+    declared::own_task,
+    deploy::MAX_ENTRIES,
+    file::{CalendarEntry, ChannelEntry, File, Format, RuleEntry, ScheduleEntry, WorkflowEntry},
+};
+use crate::{
+    access::Permit,
+    commands::{
+        BadInput, CommandError, Commands,
+        alerts::{MAX_CHANNELS, MAX_RULES, spec_of as alert_spec_of},
+        bulk::sought::sought,
+        calendars::spec_of,
+        groups::MAX_GROUPS,
+        secrets,
+    },
+    model::check,
+    search::List,
+    store::{
+        Link,
+        alerts::{channels, rules},
+        calendars, groups,
+        reads::schedules::{Filter, keys},
+        schedules, workflows,
+    },
+};
+
+/// What is to be exported.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// Only what that module owns.
+    pub module: Option<String>,
+    /// Only schedules that a search finds, and what they name.
+    pub search: Option<String>,
+    /// What the module is to be called that takes what was made by hand.
+    pub name: String,
+    /// What the files are written in.
+    pub format: Format,
+}
+
+/// A module's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The module's name.
+    pub module: String,
+    /// Whether it is of what was made by hand.
+    pub is_by_hand: bool,
+    /// Whether it holds a part of the module only.
+    pub is_part: bool,
+    /// How many schedules it declares.
+    pub schedules: usize,
+    /// The file.
+    pub source: String,
+}
+
+/// So many schedules in one order.
+const MAX: usize = 5_000;
+
+/// Files in the making, by the module that owns what stands in them.
+type Files = BTreeMap<Option<String>, File>;
+
+impl Commands {
+    /// The files that declare what is there.
+    pub async fn export(
+        &self,
+        permit: Permit<'_>,
+        wanted: &Wanted,
+    ) -> Result<Vec<Exported>, CommandError> {
+        check::name("name", &wanted.name)?;
+        let read = self.store.read();
+        let namespace = self.namespace(read, permit, &wanted.namespace).await?;
+        if !permit.who().sees_payloads(namespace) {
+            return Err(CommandError::Denied {
+                problem: "to export contexts needs the right to see payloads",
+                help: "ask an administrator of the namespace for it: it is granted with a membership",
+            });
+        }
+        let rows = self.wanted_schedules(read, namespace, wanted).await?;
+        let mut files = Files::new();
+        self.put_schedules(read, wanted, &rows, &mut files).await?;
+        let is_part = wanted.search.is_some();
+        if !is_part {
+            self.put_all(read, namespace, wanted, &mut files).await?;
+        }
+        let mut exported = Vec::with_capacity(files.len());
+        for (owner, file) in files {
+            let entries = file.entries();
+            if entries > MAX_ENTRIES {
+                let problem = format!(
+                    "finds {entries} things of the module {:?}; a module has at most \
+                     {MAX_ENTRIES}",
+                    file.module
+                );
+                let help = "narrow the search, and give each part a name of its own";
+                return Err(BadInput::new("search", "", problem, help).into());
+            }
+            exported.push(Exported {
+                module: file.module.clone(),
+                is_by_hand: owner.is_none(),
+                is_part,
+                schedules: file.schedules.len(),
+                source: format!(
+                    "{}{}",
+                    head(&file, owner.is_none(), is_part),
+                    file.write(wanted.format)?
+                ),
+            });
+        }
+        Ok(exported)
+    }
+
+    async fn wanted_schedules(
+        &self,
+        read: &Link,
+        namespace: Uuid,
+        wanted: &Wanted,
+    ) -> Result<Vec<schedule::Model>, CommandError> {
+        let mut filter = Filter::default();
+        if let Some(text) = &wanted.search {
+            // Who exports may see payloads.
+            filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
+        }
+        let ids = keys(&self.store, namespace, &filter, MAX as u64 + 1).await?;
+        if ids.len() > MAX {
+            let problem = format!("finds more than {MAX} schedules");
+            let help = "narrow the search, or export module by module";
+            let search = wanted.search.clone().unwrap_or_default();
+            return Err(BadInput::new("search", search, problem, help).into());
+        }
+        let mut rows = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(500) {
+            rows.extend(schedules::by_ids(read, ids).await?);
+        }
+        let is_wanted =
+            |row: &schedule::Model| wanted.module.is_none() || row.module == wanted.module;
+        rows.retain(|row| row.deleted_at.is_none() && is_wanted(row));
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(rows)
+    }
+
+    async fn put_schedules(
+        &self,
+        read: &Link,
+        wanted: &Wanted,
+        rows: &[schedule::Model],
+        files: &mut Files,
+    ) -> Result<(), CommandError> {
+        let mut known: HashMap<Uuid, workflow::Model> = HashMap::new();
+        let ids: BTreeSet<Uuid> = rows.iter().map(|row| row.workflow_id).collect();
+        for ids in ids.into_iter().collect::<Vec<_>>().chunks(500) {
+            let found = workflows::by_ids(read, ids).await?;
+            known.extend(found.into_iter().map(|row| (row.id, row)));
+        }
+        for row in rows {
+            let Some(workflow) = known.get(&row.workflow_id) else { continue };
+            let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
+            entry.paused = !row.enabled;
+            entry.context = secrets::masked_json(&entry.context);
+            let definition = self.definition_of(read, workflow).await?;
+            let file = file_of(files, wanted, &row.module);
+            let is_own = workflow.name == row.name
+                && workflow.module == row.module
+                && workflows::users(read, workflow.id, Some(row.id)).await? == 0;
+            match own_task(&definition).filter(|_| is_own) {
+                Some(task) => entry.task = Some(task.masked()),
+                None => {
+                    entry.workflow = Some(workflow.name.clone());
+                    if workflow.module == row.module {
+                        let declared = WorkflowEntry::of(&definition).masked();
+                        file.workflows.insert(workflow.name.clone(), declared);
+                    }
+                }
+            }
+            let namespace = row.namespace_id;
+            for calendar in calendars::by_names(read, namespace, &entry.calendars, false).await? {
+                if calendar.module == row.module {
+                    let declared = CalendarEntry::of(spec_of(&calendar)?);
+                    file.calendars.insert(calendar.name, declared);
+                }
+            }
+            if let Some(name) = &entry.group
+                && let Some(group) = groups::by_name(read, namespace, name).await?
+                && group.module == row.module
+            {
+                file.groups.insert(group.name, group.max_runs.into());
+            }
+            file.schedules.insert(row.name.clone(), entry);
+        }
+        Ok(())
+    }
+
+    /// What no schedule names, as well.
+    async fn put_all(
+        &self,
+        read: &Link,
+        namespace: Uuid,
+        wanted: &Wanted,
+        files: &mut Files,
+    ) -> Result<(), CommandError> {
+        let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
+        for row in calendars::all(read, namespace).await? {
+            if is_wanted(&row.module) {
+                let declared = CalendarEntry::of(spec_of(&row)?);
+                file_of(files, wanted, &row.module).calendars.insert(row.name, declared);
+            }
+        }
+        for row in groups::list(read, namespace, MAX_GROUPS).await? {
+            if is_wanted(&row.module) {
+                let file = file_of(files, wanted, &row.module);
+                file.groups.insert(row.name, row.max_runs.into());
+            }
+        }
+        for row in workflows::all(read, namespace, MAX as u64).await? {
+            let file = file_of(files, wanted, &row.module);
+            let is_there = file.schedules.get(&row.name).is_some_and(|entry| entry.task.is_some());
+            if is_wanted(&row.module) && !is_there && !file.workflows.contains_key(&row.name) {
+                let declared = WorkflowEntry::of(&self.definition_of(read, &row).await?).masked();
+                file.workflows.insert(row.name, declared);
+            }
+        }
+        self.put_alerts(read, namespace, wanted, files).await?;
+        files.retain(|_, file| file.entries() + file.groups.len() > 0);
+        Ok(())
+    }
+
+    /// Who is told of what. No key is needed: what is hidden leaves as a mask.
+    async fn put_alerts(
+        &self,
+        read: &Link,
+        namespace: Uuid,
+        wanted: &Wanted,
+        files: &mut Files,
+    ) -> Result<(), CommandError> {
+        let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
+        let mut names = HashMap::new();
+        for row in channels::list(read, namespace, MAX_CHANNELS).await? {
+            names.insert(row.id, row.name.clone());
+            if is_wanted(&row.module) {
+                let entry = ChannelEntry::of_shown(row.kind, &row.shown);
+                file_of(files, wanted, &row.module).alert_channels.insert(row.name, entry);
+            }
+        }
+        for row in rules::list(read, namespace, MAX_RULES).await? {
+            if is_wanted(&row.module) {
+                let entry = RuleEntry::of(alert_spec_of(&row)?, &names);
+                file_of(files, wanted, &row.module).alert_rules.insert(row.name, entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn file_of<'a>(files: &'a mut Files, wanted: &Wanted, owner: &Option<String>) -> &'a mut File {
+    let name = owner.as_ref().unwrap_or(&wanted.name);
+    files.entry(owner.clone()).or_insert_with(|| File::new(name, &wanted.namespace))
+}
+
+/// What a reader has to know. Both formats have these comments.
+fn head(file: &File, is_by_hand: bool, is_part: bool) -> String {
+    let mut head = String::new();
+    let mut line = |text: &str| head += &format!("# {text}\n");
+    if is_by_hand {
+        line("Made by hand. 'carillon apply --adopt' lets this module take it over.");
+    }
+    if is_part && !is_by_hand {
+        line(&format!("A part of the module {}: apply it with --no-prune.", file.module));
+    }
+    line("Secrets are masked as ***: where they are known, a mask keeps what is there.");
+    head
+}

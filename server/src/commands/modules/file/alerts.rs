@@ -1,0 +1,316 @@
+use std::collections::HashMap;
+
+use entity::alert_channel::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use timetable::TimeWindow;
+use uuid::Uuid;
+
+use super::{
+    calendar::Window,
+    scalars::{Seconds, Words},
+    workflow::unless,
+};
+use crate::{
+    commands::{
+        BadInput, ChannelInput, RuleSpec,
+        alerts::{names_secret, shown_address, shown_key},
+        secrets::{is_reference, masked_url},
+    },
+    engine::alerting::alerts::{Event, Hidden, Quiet, Rule, Way},
+    target::Secret,
+    vault::MASK,
+};
+
+/// A way to tell people of alerts. No secret stands here: an address and a key name secrets of the
+/// namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChannelEntry {
+    /// How it tells them.
+    #[schemars(with = "Words<Kind>")]
+    pub(crate) kind: Kind,
+    /// For `webhook` and `slack`: where requests go. What is secret of it is named, as in
+    /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<Secret>,
+    /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; they are not
+    /// signed if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signing_secret: Option<Secret>,
+    /// For `email`: 1 to 50 addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    to: Vec<String>,
+}
+
+/// Who is told of what, and when.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleEntry {
+    /// What it tells of.
+    on: Vec<Event>,
+    /// Names of alert channels of the namespace: 1 to 10.
+    pub(crate) channels: Vec<String>,
+    /// About which schedules, in the search language; all if left out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    search: String,
+    /// What is over before is not told; 0s if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grace: Option<Seconds>,
+    /// For `losing`: so many failures in a row, 2 to 50; 3 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    losing_after: Option<i64>,
+    /// For `late`: started so long after it was due; 5m if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_after: Option<Seconds>,
+    /// For `stalled`: nobody has taken it for so long; 5m if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stalled_after: Option<Seconds>,
+    /// What happens within so long of the first that is to be told goes into one message; 30s if
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<Seconds>,
+    /// When nothing is told until it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quiet: Option<QuietEntry>,
+    /// Whether messages say why a run failed, in its own words; `true` if left out.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    include_errors: bool,
+    /// Whether it does anything; `true` if left out.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    enabled: bool,
+}
+
+/// Local time in which nothing is told.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct QuietEntry {
+    /// IANA name.
+    zone: String,
+    /// 1 to 50 times of the day.
+    #[schemars(with = "Vec<Window>")]
+    windows: Vec<TimeWindow>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field over so")]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+impl ChannelEntry {
+    /// The entry that declares the channel.
+    pub(in super::super) fn of(way: &Way) -> Self {
+        let (kind, hidden, to) = match way {
+            Way::Webhook(hidden) => (Kind::Webhook, Some(hidden), vec![]),
+            Way::Slack(hidden) => (Kind::Slack, Some(hidden), vec![]),
+            Way::Email(to) => (Kind::Email, None, to.clone()),
+        };
+        let url = hidden.map(|hidden| hidden.url.clone());
+        Self {
+            kind,
+            url,
+            signing_secret: hidden.and_then(|hidden| hidden.signing_secret.clone()),
+            to,
+        }
+    }
+
+    /// The same of what may be shown of a channel: no key is needed for it.
+    pub(in super::super) fn of_shown(kind: Kind, shown: &serde_json::Value) -> Self {
+        let text = |key: &str| shown[key].as_str().map(Secret::new);
+        let address = || Some(Secret::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
+        let key = || (shown["signed"] == true).then(|| Secret::new(MASK));
+        let to = shown["to"].as_array().into_iter().flatten();
+        Self {
+            kind,
+            url: text("url").or_else(address),
+            signing_secret: text("signing_secret").or_else(key),
+            to: to.filter_map(|to| Some(to.as_str()?.to_owned())).collect(),
+        }
+    }
+
+    /// The same as it may be shown.
+    pub(in super::super) fn masked(self) -> Self {
+        Self {
+            url: self.url.map(|url| Secret::new(shown_address(&url))),
+            signing_secret: self.signing_secret.map(|key| Secret::new(shown_key(&key))),
+            ..self
+        }
+    }
+
+    /// The secrets that it names, in their order, each once.
+    pub(in super::super) fn secret_names(&self) -> Vec<String> {
+        let Some(url) = self.url.clone() else { return vec![] };
+        let hidden = Hidden { url, signing_secret: self.signing_secret.clone() };
+        hidden.request().secret_names()
+    }
+
+    /// What the file says of the channel, which looks like `there` where it is there already.
+    ///
+    /// A mask that stands where it was shown keeps what it hides. Anything else that is secret has
+    /// to be named: files are read by many, and kept for ever.
+    pub(in super::super) fn input(self, there: Option<&Self>) -> Result<ChannelInput, BadInput> {
+        let Self { kind, url, signing_secret, to } = self;
+        let shown = there.filter(|there| there.kind == kind);
+        if kind == Kind::Email {
+            return Ok(ChannelInput { url, signing_secret, to: Some(to) });
+        }
+        let to = (!to.is_empty()).then_some(to);
+        let Some(url) = url else {
+            let help = "give the address that messages are sent to";
+            return Err(BadInput::new("url", "", "is missing", help));
+        };
+        let url = said("url", url, shown.and_then(|there| there.url.as_ref()))?;
+        if let Some(url) = &url {
+            check_address(kind, url)?;
+        }
+        let signing_secret = match signing_secret {
+            Some(key) => {
+                let shown = shown.and_then(|there| there.signing_secret.as_ref());
+                let key = said("signingSecret", key, shown)?;
+                key.as_ref().map_or(Ok(()), check_key)?;
+                key
+            }
+            // What a file leaves out is not kept.
+            None => (kind == Kind::Webhook).then(|| Secret::new("")),
+        };
+        Ok(ChannelInput { url, signing_secret, to })
+    }
+}
+
+/// What is said; none for the mask of what is there.
+fn said(field: &str, given: Secret, shown: Option<&Secret>) -> Result<Option<Secret>, BadInput> {
+    if !given.expose().contains(MASK) {
+        return Ok(Some(given));
+    }
+    if shown == Some(&given) {
+        return Ok(None);
+    }
+    let problem = "has the mask of a secret that is not known for this channel";
+    Err(BadInput::new(field, "", problem, NAME_IT))
+}
+
+const NAME_IT: &str = "set it as a secret of the namespace ('carillon secret set NAME') and write \
+                       {{ secrets.NAME }} in its place";
+
+fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
+    let problem = if masked_url(url.expose()) != url.expose() {
+        "has a password, or a value behind its question mark, in clear"
+    } else if kind == Kind::Slack && !names_secret(url) {
+        "is all that one needs to write to that channel, and stands in the file in clear"
+    } else {
+        return Ok(());
+    };
+    Err(BadInput::new("url", "", problem, NAME_IT))
+}
+
+fn check_key(key: &Secret) -> Result<(), BadInput> {
+    if is_reference(key.expose()) {
+        return Ok(());
+    }
+    Err(BadInput::new("signingSecret", "", "stands in the file in clear", NAME_IT))
+}
+
+impl RuleEntry {
+    /// What it declares. Its channels are those of these keys, in the order of their names.
+    pub(in super::super) fn spec(self, name: &str, channels: Vec<Uuid>) -> RuleSpec {
+        let seconds = |span: Option<Seconds>, usual: i64| span.map_or(usual, |span| span.0);
+        let rule = Rule {
+            on: self.on,
+            search: self.search,
+            channels,
+            grace_seconds: seconds(self.grace, Rule::GRACE),
+            losing_after: self.losing_after.unwrap_or(Rule::LOSING_AFTER),
+            late_after_seconds: seconds(self.late_after, Rule::LATE_AFTER),
+            stalled_after_seconds: seconds(self.stalled_after, Rule::STALLED_AFTER),
+            digest_seconds: seconds(self.digest, Rule::DIGEST),
+            quiet: self.quiet.map(|quiet| Quiet { zone: quiet.zone, windows: quiet.windows }),
+            include_errors: self.include_errors,
+        };
+        RuleSpec { name: name.to_owned(), enabled: self.enabled, rule }
+    }
+
+    /// The entry that declares the rule; `names` are those of channels.
+    pub(in super::super) fn of(spec: RuleSpec, names: &HashMap<Uuid, String>) -> Self {
+        let rule = spec.rule;
+        let channels = rule.channels.iter().filter_map(|id| names.get(id).cloned()).collect();
+        let entry = Self::plain(RuleSpec { rule: Rule { channels: vec![], ..rule }, ..spec });
+        Self { channels, ..entry }
+    }
+
+    /// The same as it is written where nothing is said that holds anyway.
+    pub(in super::super) fn usual(self) -> Self {
+        let channels = self.channels.clone();
+        Self { channels, ..Self::plain(self.spec("", vec![])) }
+    }
+
+    fn plain(spec: RuleSpec) -> Self {
+        let RuleSpec { enabled, rule, .. } = spec;
+        let quiet = rule.quiet.map(|quiet| QuietEntry { zone: quiet.zone, windows: quiet.windows });
+        Self {
+            on: rule.on,
+            channels: vec![],
+            search: rule.search,
+            grace: unless(rule.grace_seconds, Rule::GRACE).map(Seconds),
+            losing_after: unless(rule.losing_after, Rule::LOSING_AFTER),
+            late_after: unless(rule.late_after_seconds, Rule::LATE_AFTER).map(Seconds),
+            stalled_after: unless(rule.stalled_after_seconds, Rule::STALLED_AFTER).map(Seconds),
+            digest: unless(rule.digest_seconds, Rule::DIGEST).map(Seconds),
+            quiet,
+            include_errors: rule.include_errors,
+            enabled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: Kind, url: &str, key: Option<&str>) -> ChannelEntry {
+        let (url, signing_secret) = (Some(Secret::new(url)), key.map(Secret::new));
+        ChannelEntry { kind, url, signing_secret, to: vec![] }
+    }
+
+    #[test]
+    fn what_is_secret_of_a_channel_is_named_or_refused_and_never_repeated() {
+        let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        for (bad, field, said) in [
+            (entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None), "url", "in clear"),
+            (entry(Kind::Webhook, "https://a.example/?key=hush", None), "url", "question mark"),
+            (entry(Kind::Webhook, "https://u:hush@a.example/", None), "url", "password"),
+            (entry(Kind::Webhook, "https://a.example/x", Some(key)), "signingSecret", "in clear"),
+            (entry(Kind::Webhook, "https://a.example/***", None), "url", "mask"),
+            (entry(Kind::Webhook, "https://a.example/x", Some("***")), "signingSecret", "mask"),
+        ] {
+            let error = bad.input(None).unwrap_err();
+            assert_eq!(error.field, field, "{error}");
+            assert!(error.problem.contains(said) && error.help.contains("secret set"), "{error}");
+            assert!(!error.to_string().contains("hush") && !error.to_string().contains("MfK"));
+        }
+        for good in [
+            entry(Kind::Slack, "https://a.example/{{ secrets.slack }}", None),
+            entry(Kind::Webhook, "https://a.example/x?k={{ secrets.k }}", Some("{{ secrets.s }}")),
+        ] {
+            assert_eq!(good.clone().masked(), good, "a name is no secret");
+            good.input(None).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_mask_keeps_what_it_hides_where_it_was_shown_and_nowhere_else() {
+        let there = entry(Kind::Webhook, "https://a.example/hush", Some("whsec_hush")).masked();
+        assert_eq!(there, entry(Kind::Webhook, "https://a.example/***", Some("***")));
+        assert_eq!(there.clone().masked(), there);
+        let kept = there.clone().input(Some(&there)).unwrap();
+        assert!(kept.url.is_none() && kept.signing_secret.is_none());
+        let elsewhere = entry(Kind::Webhook, "https://b.example/***", Some("***"));
+        assert_eq!(elsewhere.input(Some(&there)).unwrap_err().field, "url");
+        // What is left out is not kept.
+        let less = entry(Kind::Webhook, "https://a.example/***", None).input(Some(&there));
+        assert_eq!(less.unwrap().signing_secret.unwrap().expose(), "");
+    }
+}

@@ -1,0 +1,242 @@
+//! The format of a module's file; `docs/modules.md` shows it. An unknown key is refused with its
+//! line and column: a misspelt setting must not be silently ignored.
+//!
+//! The same types read it, write it, and say in a JSON schema what it may be, so the three cannot
+//! disagree. What is written leaves out what holds anyway, and reads back as itself.
+//!
+//! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
+//! - `scalars`: durations and expressions as text
+//! - `reading`: from text, with the place of a mistake; `saying`: in words that have nothing of the
+//!   file but its keys; `writing`: to text
+
+mod alerts;
+mod calendar;
+mod reading;
+mod saying;
+mod scalars;
+mod schedule;
+mod workflow;
+mod writing;
+
+use std::collections::BTreeMap;
+
+pub(crate) use alerts::{ChannelEntry, RuleEntry};
+pub(crate) use calendar::CalendarEntry;
+pub(crate) use reading::MAX_BYTES;
+pub(crate) use scalars::Seconds;
+pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+pub(crate) use workflow::{TaskEntry, WorkflowEntry};
+pub use writing::schema;
+
+/// What a module's file is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// YAML, or JSON, which is a part of it.
+    #[default]
+    Yaml,
+    /// TOML.
+    Toml,
+}
+
+/// A module: calendars, groups, workflows, schedules, and who is told of what becomes of them,
+/// declared together.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Carillon module")]
+pub(crate) struct File {
+    /// The module's name; what it declares belongs to it.
+    pub(crate) module: String,
+    /// The tenant; `default` if left out.
+    #[serde(default = "default_namespace", skip_serializing_if = "is_default")]
+    pub(crate) namespace: String,
+    /// Concurrency groups: how many runs of each may be at work at once.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) groups: BTreeMap<String, i64>,
+    /// What suppresses fires, shared by schedules.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) calendars: BTreeMap<String, CalendarEntry>,
+    /// Tasks that several schedules share.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) workflows: BTreeMap<String, WorkflowEntry>,
+    /// What runs when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) schedules: BTreeMap<String, ScheduleEntry>,
+    /// Ways to tell people of alerts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) alert_channels: BTreeMap<String, ChannelEntry>,
+    /// Who is told of what.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) alert_rules: BTreeMap<String, RuleEntry>,
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+fn is_default(namespace: &str) -> bool {
+    namespace == "default"
+}
+
+impl File {
+    /// A module of that name that declares nothing.
+    pub(crate) fn new(module: impl Into<String>, namespace: impl Into<String>) -> Self {
+        Self {
+            module: module.into(),
+            namespace: namespace.into(),
+            groups: BTreeMap::new(),
+            calendars: BTreeMap::new(),
+            workflows: BTreeMap::new(),
+            schedules: BTreeMap::new(),
+            alert_channels: BTreeMap::new(),
+            alert_rules: BTreeMap::new(),
+        }
+    }
+
+    /// How many things it declares, groups aside.
+    pub(crate) fn entries(&self) -> usize {
+        let alerts = self.alert_channels.len() + self.alert_rules.len();
+        self.calendars.len() + self.workflows.len() + self.schedules.len() + alerts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Misfire;
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_place() {
+        let yaml = "module: demo\nschedules:\n  tick:\n    when: '@hourly'\n    zoen: UTC\n";
+        let toml = "module = 'demo'\n[schedules.tick]\nwhen = '@hourly'\n\nzoen = 'UTC'\n";
+        for (source, format) in [(yaml, Format::Yaml), (toml, Format::Toml)] {
+            let error = File::read(source, format).unwrap_err();
+            assert!(error.problem.contains("zoen"), "{error}");
+            assert!(error.problem.contains("line 5, column "), "{error}");
+            assert_eq!(error.value, "");
+            let start = error.position.unwrap().start;
+            assert!(source[start..].starts_with("zoen"), "{:?}", &source[start..]);
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_wherever_they_stand() {
+        let good = "module: m
+calendars: {c: {mode: only, windows: [{from: '08:00', to: '09:00'}], ranges: [{from: 2026-01-01, to: 2026-01-02}]}}
+workflows: {w: {tasks: [{target: {http: {url: 'https://a.example'}}, retry: {max: 5s}}]}}
+schedules: {a: {when: '@daily', workflow: w, dst: {gap: skip}, misfire: {max: 3}},
+  b: {when: '@daily', task: {target: {command: {program: /bin/true}}}}}
+alert_channels: {ops: {kind: webhook, url: 'https://a.example'}}
+alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [{from: '22:00', to: '06:00'}]}}}";
+        File::read(good, Format::Yaml).unwrap();
+        for (place, line) in [
+            ("module: m", 1),
+            ("mode: only", 2),
+            ("from: '08:00'", 2),
+            ("from: 2026-01-01", 2),
+            ("tasks: [", 3),
+            ("target: {http", 3),
+            ("url: '", 3),
+            ("max: 5s", 3),
+            ("when: '@daily', workflow", 4),
+            ("gap: skip", 4),
+            ("max: 3", 4),
+            ("program: ", 5),
+            ("kind: webhook", 6),
+            ("on: [failed]", 7),
+            ("zone: UTC", 7),
+            ("from: '22:00'", 7),
+        ] {
+            let separator = if place == "module: m" { "\n" } else { ", " };
+            let bad = good.replacen(place, &format!("wrong: 1{separator}{place}"), 1);
+            let error = File::read(&bad, Format::Yaml).unwrap_err();
+            assert!(error.problem.contains("wrong"), "{place}: {error}");
+            assert!(error.problem.contains(&format!("line {line}, column")), "{place}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused() {
+        let source = "module: demo\nschedules:\n  a: {when: '@hourly'}\n  a: {when: '@daily'}\n";
+        let error = File::read(source, Format::Yaml).unwrap_err();
+        assert!(error.problem.contains("line 4") && !error.problem.contains("Options"), "{error}");
+        let source = "module = 'demo'\nmodule = 'demo'\n";
+        let error = File::read(source, Format::Toml).unwrap_err();
+        assert!(error.problem.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn tabs_and_nonsense_are_refused_with_their_place() {
+        for (source, format) in [
+            ("module: m\nschedules:\n\ta: {}\n", Format::Yaml),
+            ("module: m\nschedules: [", Format::Yaml),
+            ("module = 'm'\n[schedules\n", Format::Toml),
+            ("module = 'm'\nschedules = 3\n", Format::Toml),
+        ] {
+            let error = File::read(source, format).unwrap_err();
+            assert!(error.problem.contains("line "), "{error}");
+            assert!(error.problem.contains("column "), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_too_deep_is_refused() {
+        let large = format!("module: m\n# {}", "x".repeat(MAX_BYTES));
+        assert!(File::read(&large, Format::Yaml).unwrap_err().problem.contains("1048576"));
+        let deep = format!("module: m\nschedules: {}", "[".repeat(100_000));
+        assert!(File::read(&deep, Format::Yaml).is_err());
+        let deep = format!("module = 'm'\nschedules = {}", "[".repeat(100_000));
+        assert!(File::read(&deep, Format::Toml).is_err());
+        // A small text that stands for a billion of them.
+        let mut bomb = "module: m\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for (new, old) in ('b'..='k').zip('a'..) {
+            bomb += &format!("{new}: &{new} [*{old},*{old},*{old},*{old},*{old},*{old},*{old}]\n");
+        }
+        assert!(File::read(&bomb, Format::Yaml).is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_refused_where_it_would_be_cut_off() {
+        let source = "module: m\nschedules:\n  a: {when: '@daily', jitter: 1500ms, workflow: w}";
+        let error = File::read(source, Format::Yaml).unwrap_err();
+        assert!(error.problem.contains("whole seconds"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_said_is_what_the_api_would_take() {
+        let source = "module: m\nschedules: {a: {when: [\"@daily\", \"@hourly\"], workflow: w}}";
+        let mut file = File::read(source, Format::Yaml).unwrap();
+        let spec = file.schedules.remove("a").unwrap().spec("a");
+        assert_eq!(spec.timing.expressions, ["@daily", "@hourly"]);
+        assert_eq!(spec.misfire, Misfire::default());
+        assert_eq!(file.namespace, "default");
+    }
+
+    #[test]
+    fn toml_says_the_same_as_yaml_instants_included() {
+        let toml = "module = 'm'\n[schedules.a]\nwhen = ['@daily']\nstart = 2026-01-01T00:00:00Z\n\
+                    context = { since = 2026-01-01 }\n[schedules.a.task.target.http]\n\
+                    url = 'https://a.example'\nexpected_status = [200, '202-204']\n";
+        let yaml = "module: m\nschedules:\n  a:\n    when: '@daily'\n    \
+                    start: '2026-01-01T00:00:00Z'\n    context: {since: '2026-01-01'}\n    \
+                    task: {target: {http: {url: 'https://a.example', \
+                    expected_status: [200, '202-204']}}}\n";
+        let toml = File::read(toml, Format::Toml).unwrap();
+        let yaml = File::read(yaml, Format::Yaml).unwrap();
+        assert_eq!(serde_json::json!(toml), serde_json::json!(yaml));
+        for format in [Format::Yaml, Format::Toml] {
+            yaml.write(format).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_committed_schema_is_the_one_that_is_meant() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/module.schema.json");
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            committed.trim() == schema().trim(),
+            "server/module.schema.json is out of date: run `make schema` and commit it"
+        );
+    }
+}

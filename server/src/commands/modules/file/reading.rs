@@ -1,0 +1,110 @@
+//! From bytes to a module, with the place of what is wrong.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
+
+use super::{File, Format, saying};
+use crate::commands::BadInput;
+
+/// The largest file.
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+
+const HELP: &str = "see docs/modules.md for the keys that a module's file may have";
+
+impl File {
+    /// Reads a module's file.
+    pub(crate) fn read(source: &str, format: Format) -> Result<Self, BadInput> {
+        if source.len() > MAX_BYTES {
+            let problem = format!("has {} bytes; the limit is {MAX_BYTES}", source.len());
+            return Err(BadInput::new("source", "", problem, "divide it into several modules"));
+        }
+        match format {
+            Format::Yaml => {
+                serde_saphyr::from_str(source).map_err(|error| unreadable_yaml(source, &error))
+            }
+            Format::Toml => read_toml(source).map_err(|error| unreadable_toml(source, &error)),
+        }
+    }
+}
+
+/// What is wrong with a file in TOML.
+enum Unreadable {
+    /// It is none.
+    Text(toml::de::Error),
+    /// It says something that a module's file may not.
+    Value(toml::de::Error),
+}
+
+fn read_toml(source: &str) -> Result<File, Unreadable> {
+    let mut table = DeTable::parse(source).map_err(Unreadable::Text)?;
+    spell_instants(table.get_mut());
+    File::deserialize(toml::Deserializer::from(table)).map_err(Unreadable::Value)
+}
+
+/// TOML has instants of its own. Here they are the texts that they are in YAML and JSON.
+fn spell_instants(table: &mut DeTable<'_>) {
+    for (_, value) in table.iter_mut() {
+        spell_instant(value.get_mut());
+    }
+}
+
+fn spell_instant(value: &mut DeValue<'_>) {
+    match value {
+        DeValue::Datetime(instant) => *value = DeValue::String(Cow::Owned(instant.to_string())),
+        DeValue::Array(items) => {
+            for item in items.iter_mut() {
+                spell_instant(item.get_mut());
+            }
+        }
+        DeValue::Table(table) => spell_instants(table),
+        DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {}
+    }
+}
+
+fn unreadable_yaml(source: &str, error: &serde_saphyr::Error) -> BadInput {
+    let said = saying::of_yaml(source, error);
+    let Some(location) = error.location() else {
+        return BadInput::new("source", "", said, HELP);
+    };
+    let position = offset(source, location.line(), location.column());
+    at_place((location.line(), location.column()), position, &said)
+}
+
+fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
+    let (error, said) = match unreadable {
+        // The parser has words of its own only.
+        Unreadable::Text(error) => {
+            (error, error.message().lines().next().unwrap_or_default().to_owned())
+        }
+        Unreadable::Value(error) => (error, saying::of_serde(error.message())),
+    };
+    let Some(span) = error.span() else {
+        return BadInput::new("source", "", said, HELP);
+    };
+    let before = source.get(..span.start).unwrap_or(source);
+    let line = before.matches('\n').count() as u64 + 1;
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let column = before.get(begin..).unwrap_or_default().chars().count() as u64 + 1;
+    at_place((line, column), Some(span.start), &said)
+}
+
+/// The line itself is not repeated: what is wrong in it may be a secret.
+fn at_place((line, column): (u64, u64), position: Option<usize>, said: &str) -> BadInput {
+    let problem = format!("line {line}, column {column}: {said}");
+    let mut bad = BadInput::new("source", "", problem, HELP);
+    bad.position = position.map(|at| at..at);
+    bad
+}
+
+/// The byte at a line and column, both from 1.
+fn offset(source: &str, line: u64, column: u64) -> Option<usize> {
+    let mut start = 0;
+    for _ in 1..line {
+        start += source.get(start..)?.find('\n')? + 1;
+    }
+    let characters = usize::try_from(column.checked_sub(1)?).ok()?;
+    let rest = source.get(start..)?;
+    Some(start + rest.char_indices().nth(characters).map_or(rest.len(), |(at, _)| at))
+}

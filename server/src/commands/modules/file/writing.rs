@@ -1,0 +1,139 @@
+//! From a module to text, and to the schema of all that a file may be.
+
+use schemars::generate::SchemaSettings;
+
+use super::{File, Format};
+use crate::commands::CommandError;
+
+/// The JSON schema of module files, as `server/module.schema.json` keeps it.
+pub fn schema() -> String {
+    let settings = SchemaSettings::draft2020_12();
+    let schema = settings.into_generator().into_root_schema_for::<File>();
+    // A schema is JSON through and through: this cannot fail.
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+impl File {
+    /// The module as text that reads back as itself.
+    pub(crate) fn write(&self, format: Format) -> Result<String, CommandError> {
+        let text = match format {
+            Format::Yaml => serde_saphyr::to_string(self).map_err(|error| error.to_string()),
+            Format::Toml => toml::to_string_pretty(self).map_err(|error| error.to_string()),
+        };
+        let text = text.map_err(|problem| unwritable(self, format, &problem))?;
+        let again = Self::read(&text, format)
+            .map_err(|error| unwritable(self, format, &error.to_string()))?;
+        if serde_json::to_value(&again).ok() != serde_json::to_value(self).ok() {
+            return Err(unwritable(self, format, "it would not read back as itself"));
+        }
+        Ok(text)
+    }
+}
+
+fn unwritable(file: &File, format: Format, problem: &str) -> CommandError {
+    let (format, help) = match format {
+        Format::Yaml => ("YAML", "export less at a time, or ask for TOML"),
+        Format::Toml => ("TOML", "ask for YAML: TOML has no null, for one"),
+    };
+    let problem = format!("the module {:?} cannot be written as {format}: {problem}", file.module);
+    CommandError::conflict(problem, help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        commands::modules::file::{ScheduleEntry, TaskEntry},
+        model::Task,
+        target::{Command, Secret, Target},
+    };
+
+    fn with(texts: &[&str]) -> File {
+        let mut file = File::new("texts", "default");
+        for (index, text) in texts.iter().enumerate() {
+            let mut entry = ScheduleEntry::new(vec!["@daily".to_owned()]);
+            entry.note = (*text).to_owned();
+            let env = [("VALUE".to_owned(), Secret::new(*text))].into();
+            let script = Some((*text).to_owned());
+            let command = Command { script, env, ..Command::default() };
+            entry.task = Some(TaskEntry::of(&Task::new("main", Target::Command(command))));
+            entry.context = serde_json::json!({ *text: [text, 1, 1.5, true, { "a": text }] });
+            file.schedules.insert(format!("s{index}"), entry);
+        }
+        file
+    }
+
+    #[test]
+    fn whatever_a_text_looks_like_it_reads_back_as_itself_in_both_formats() {
+        let long = "word ".repeat(60);
+        let texts = [
+            "",
+            " ",
+            "yes",
+            "no",
+            "on",
+            "null",
+            "~",
+            "true",
+            "1",
+            "1.5",
+            "1e3",
+            "0x1f",
+            "0o17",
+            "08:00",
+            "2026-01-01",
+            "2026-01-01T00:00:00Z",
+            "@daily",
+            "* * * * *",
+            "*a",
+            "&a",
+            "!a",
+            "%a",
+            "a: b",
+            "a #b",
+            "#",
+            "- a",
+            "-",
+            "?",
+            "'",
+            "\"",
+            "'a'",
+            "\"a\"",
+            "{",
+            "[",
+            "|",
+            ">",
+            "`",
+            "a\nb",
+            "a\n",
+            "\na",
+            "\n",
+            " a\n  b\n",
+            "a\n\n\n",
+            "a\r\nb",
+            "\t",
+            "a\tb",
+            "\ta\n",
+            "é",
+            "\u{feff}a",
+            "\u{2028}",
+            "\u{85}",
+            "😀",
+            "\\",
+            "\\n",
+            "\u{7}",
+            "=",
+            "<<",
+            "---",
+            "...",
+            "--- a",
+            "a\n---\nb",
+            "#!/bin/sh\nset -e\n\techo '%s'\n",
+            &long,
+        ];
+        let file = with(&texts);
+        for format in [Format::Yaml, Format::Toml] {
+            file.write(format).unwrap();
+        }
+    }
+}

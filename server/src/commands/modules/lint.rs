@@ -1,0 +1,99 @@
+//! What can be said of a module's file without a server: whether it can be read, whether what it
+//! declares can be accepted, what its timings mean and what about them is likely not meant.
+
+use chrono::{DateTime, Utc};
+use timetable::{Timetable, Warning};
+use uuid::Uuid;
+
+use super::file::{File, TaskEntry};
+use crate::{
+    model::BadInput,
+    model::definition::{Definition, Problem},
+};
+
+/// What is to be said of one schedule.
+#[derive(Debug)]
+pub(crate) struct LintedSchedule {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl File {
+    /// Judges each schedule and workflow by itself. What only a server knows (secrets, quotas, what
+    /// other modules declare) is left to a plan.
+    pub(crate) fn lint(&self, now: DateTime<Utc>) -> Result<Vec<LintedSchedule>, BadInput> {
+        for (name, workflow) in &self.workflows {
+            check(&workflow.clone().definition(), &format!("workflows.{name}"))?;
+        }
+        let mut linted = Vec::with_capacity(self.schedules.len());
+        for (name, entry) in &self.schedules {
+            let place = format!("schedules.{name}");
+            if entry.task.is_some() == entry.workflow.is_some() {
+                let problem = "names neither a workflow nor a task of its own, or both";
+                let help = "give one of 'workflow' and 'task'";
+                return Err(BadInput::new(place, "", problem, help));
+            }
+            if let Some(task) = entry.task.clone().map(TaskEntry::definition) {
+                check(&task, &format!("{place}.task"))?;
+            }
+            let spec = entry.clone().spec(name);
+            spec.check().map_err(|bad| inside(bad, &place))?;
+            let definition = spec.timing.definition(Uuid::nil(), now);
+            let timetable = Timetable::new(&definition).map_err(|error| {
+                let field = format!("{place}.timing.{}", error.field);
+                BadInput::new(field, &*error.value, error.problem, error.help)
+            })?;
+            linted.push(LintedSchedule {
+                name: name.clone(),
+                description: timetable.describe(),
+                warnings: timetable.lint(now),
+            });
+        }
+        Ok(linted)
+    }
+}
+
+fn check(definition: &Definition, place: &str) -> Result<(), BadInput> {
+    let told = |problem: Problem| {
+        let field = format!("{place}.{}", problem.field);
+        BadInput::new(field, problem.value, problem.problem, problem.help)
+    };
+    definition.validate().map_err(told)
+}
+
+fn inside(bad: BadInput, place: &str) -> BadInput {
+    BadInput { field: format!("{place}.{}", bad.field), ..bad }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::file::Format, *};
+
+    fn lint(yaml: &str) -> Result<Vec<LintedSchedule>, BadInput> {
+        File::read(yaml, Format::Yaml)?.lint(DateTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_module_is_judged_without_a_server() {
+        let good = "module: m\nschedules: {a: {when: '*/7 * * * *', task: {target: {noop: {}}}}}";
+        let linted = lint(good).unwrap();
+        assert_eq!((linted[0].name.as_str(), linted[0].warnings.len()), ("a", 1));
+        for (yaml, field) in [
+            ("schedules: {a: {when: '0 25 * * *', workflow: w}}", "schedules.a.timing.expressions"),
+            (
+                "schedules: {a: {when: '@daily', zone: Berlin, workflow: w}}",
+                "schedules.a.timing.zone",
+            ),
+            ("schedules: {a: {when: '@daily'}}", "schedules.a"),
+            (
+                "schedules: {a: {when: '@daily', workflow: w, priority: 101}}",
+                "schedules.a.priority",
+            ),
+            ("workflows: {w: {tasks: []}}", "workflows.w."),
+        ] {
+            let refused = lint(&format!("module: m\n{yaml}")).unwrap_err();
+            assert!(refused.field.starts_with(field), "{yaml}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+use uuid::Uuid;
+
+use crate::{
+    access::Operator,
+    commands::{Call, CommandError, Commands, Saved},
+};
+
+impl Commands {
+    /// Gives a schedule another note: of those, too, that a module declares. What a file says about
+    /// the note counts again when the file says something else.
+    pub async fn annotate(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        note: &str,
+        call: &Call,
+    ) -> Result<Saved, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.permitted(&tx, right.permit(), id).await?;
+        let mut spec = self.spec_of(&tx, &row).await?;
+        note.clone_into(&mut spec.note);
+        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, None).await?;
+        self.remember(&tx, right.who(), call, &saved).await?;
+        self.store.commit_after_handoffs(tx).await?;
+        Ok(saved)
+    }
+}

@@ -1,0 +1,68 @@
+//! Nodes: drained for maintenance, and taken into service again.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{Call, CommandError, Commands, audit::Entry};
+use crate::{access::Owner, model::check, store::nodes::Drain};
+
+impl Commands {
+    /// Has a node take nothing on: it claims nothing and takes no run. What it holds goes on, and it
+    /// stays a member until somebody undrains or stops it.
+    pub async fn drain_node(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        reason: &str,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check::reason("reason", reason)?;
+        let by = right.who().name.clone();
+        let drain = Drain { by, reason: reason.trim().to_owned() };
+        self.set_drain(right, id, (Some(drain), Some(reason)), call).await
+    }
+
+    /// Takes a drained node into service again.
+    pub async fn undrain_node(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        if let Some(reason) = reason {
+            check::text("reason", reason, 500)?;
+        }
+        self.set_drain(right, id, (None, reason), call).await
+    }
+
+    async fn set_drain(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        (drain, reason): (Option<Drain>, Option<&str>),
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let who = right.who();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let before = self.store.set_drain_if_alive(&tx, id, drain.as_ref()).await?;
+        let before = before.ok_or_else(|| CommandError::not_found("living node", id))?;
+        let entry = Entry {
+            action: if drain.is_some() { "node.drain" } else { "node.undrain" },
+            subject_id: Some(id),
+            subject: &before.name,
+            reason,
+            before: Some(json!({ "drained": before.drained_at.is_some() })),
+            after: Some(json!({ "drained": drain.is_some() })),
+            ..Entry::default()
+        };
+        self.audit(&tx, who, entry).await?;
+        self.remember(&tx, who, call, &id).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_pulse();
+        Ok(id)
+    }
+}

@@ -1,0 +1,123 @@
+use entity::{membership, membership::ActiveModel, user::Role};
+use sea_orm::{ActiveEnum, Set};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{answered_before, check_reason, locked_user, user_named};
+use crate::{
+    access::{Admin, commit_rights},
+    commands::{Call, CommandError, Commands, audit::Entry},
+    store::{DatabaseTransaction, memberships},
+};
+
+/// What a user is to do in a namespace.
+#[derive(Debug)]
+pub struct NewMembership {
+    /// Who, by name.
+    pub user: String,
+    /// Where, by name.
+    pub namespace: String,
+    /// The role there.
+    pub role: Role,
+    /// Whether they see contexts, outputs and logs there.
+    pub sees_payloads: bool,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A user in a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Who.
+    pub user: Uuid,
+    /// Where.
+    pub namespace: Uuid,
+}
+
+fn shown(row: &membership::Model) -> Value {
+    json!({ "role": row.role.to_value(), "seesPayloads": row.sees_payloads })
+}
+
+impl Commands {
+    /// Makes a user a member of a namespace, or changes what they may do there.
+    pub async fn set_membership(
+        &self,
+        right: &Admin,
+        new: &NewMembership,
+        call: &Call,
+    ) -> Result<Member, CommandError> {
+        let reason = new.reason.as_deref();
+        check_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return answered_before(tx, earlier).await;
+        }
+        let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
+        // Locked, so that nobody becomes a member who is deleted at this moment.
+        let user = locked_user(&tx, user_named(&tx, &new.user).await?.id).await?;
+        let member = Member { user: user.id, namespace };
+        let before = memberships::find(&tx, user.id, namespace).await?;
+        let row = ActiveModel {
+            user_id: Set(user.id),
+            namespace_id: Set(namespace),
+            role: Set(new.role),
+            sees_payloads: Set(new.sees_payloads),
+            created_at: Set(self.clock.now().into()),
+        };
+        memberships::put(&tx, row).await?;
+        let after = json!({ "role": new.role.to_value(), "seesPayloads": new.sees_payloads });
+        let change = (before.as_ref().map(shown), Some(after));
+        let what = ("membership.set", reason);
+        self.audit_member(&tx, right, (&member, &user.name), what, change).await?;
+        self.remember(&tx, right.who(), call, &member).await?;
+        commit_rights(&self.store, tx).await?;
+        Ok(member)
+    }
+
+    /// Takes a user out of a namespace.
+    pub async fn remove_membership(
+        &self,
+        right: &Admin,
+        (user, namespace): (&str, &str),
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Member, CommandError> {
+        check_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return answered_before(tx, earlier).await;
+        }
+        let id = self.namespace(&tx, right.permit(), namespace).await?;
+        let row = user_named(&tx, user).await?;
+        let member = Member { user: row.id, namespace: id };
+        let before = memberships::find(&tx, row.id, id).await?;
+        let before = before.ok_or_else(|| CommandError::not_found("member", user))?;
+        memberships::remove(&tx, row.id, id).await?;
+        let (what, change) = (("membership.remove", reason), (Some(shown(&before)), None));
+        self.audit_member(&tx, right, (&member, user), what, change).await?;
+        self.remember(&tx, right.who(), call, &member).await?;
+        commit_rights(&self.store, tx).await?;
+        Ok(member)
+    }
+
+    async fn audit_member(
+        &self,
+        tx: &DatabaseTransaction,
+        right: &Admin,
+        (member, name): (&Member, &str),
+        (action, reason): (&'static str, Option<&str>),
+        (before, after): (Option<Value>, Option<Value>),
+    ) -> Result<(), CommandError> {
+        let entry = Entry {
+            action,
+            namespace: Some(member.namespace),
+            subject_id: Some(member.user),
+            subject: name,
+            reason,
+            before,
+            after,
+        };
+        Ok(self.audit(tx, right.who(), entry).await?)
+    }
+}

@@ -1,0 +1,204 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use entity::user;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use super::{check_reason, locked_user};
+use crate::{
+    access::{Hindrance, Owner, Tokens, Viewer, ViewerKind, commit_rights, mark, password},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    store::{DatabaseTransaction, sessions, tokens, users},
+};
+
+/// A password that somebody changes for another one of their own.
+#[derive(Debug)]
+pub struct OwnPassword {
+    /// The one that holds.
+    pub old: SecretString,
+    /// The one that is to hold.
+    pub new: SecretString,
+    /// What becomes of one's API tokens.
+    pub tokens: Tokens,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A password that an administrator gives a user.
+#[derive(Debug)]
+pub struct NewPassword {
+    /// The one that is to hold.
+    pub password: SecretString,
+    /// What becomes of the user's API tokens.
+    pub tokens: Tokens,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl Commands {
+    /// Changes one's own password. One's other sessions end; the one that orders it goes on.
+    pub async fn change_password(
+        &self,
+        who: &Viewer,
+        change: OwnPassword,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check_reason(change.reason.as_deref())?;
+        if who.kind != ViewerKind::User {
+            return Err(CommandError::Denied {
+                problem: "a token has no password",
+                help: "sign in to change yours",
+            });
+        }
+        let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        // Whoever sits before somebody's open session may guess no faster than at the door.
+        self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
+            Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
+            Hindrance::Unknown(error) => error.into(),
+        })?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            self.holds(tx, earlier, change.new).await?;
+            self.guesses.forgive(&who.name, address).await;
+            return Ok(earlier);
+        }
+        // Nothing is held while passwords are computed.
+        tx.rollback().await?;
+        let user = users::by_id(self.store.read(), who.id).await?;
+        let user = user.ok_or_else(|| CommandError::not_found("user", who.id))?;
+        if user.password_hash.is_empty() {
+            return Err(CommandError::Denied {
+                problem: "you have no password here: you sign in by the identity provider",
+                help: "change it there",
+            });
+        }
+        let stored = user.password_hash.clone();
+        if !password::verify(change.old, Some(stored)).await? {
+            let help = "give the one that you signed in with";
+            return Err(BadInput::new("oldPassword", "", "is not your password", help).into());
+        }
+        self.guesses.forgive(&who.name, address).await;
+        checked("newPassword", &change.new, &who.name)?;
+        let hash = password::hash(change.new.clone()).await?;
+
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            self.holds(tx, earlier, change.new).await?;
+            return Ok(earlier);
+        }
+        let now = locked_user(&tx, who.id).await?;
+        if now.password_hash != user.password_hash {
+            let help = "sign in with the new one";
+            return Err(CommandError::conflict("the password was changed at this moment", help));
+        }
+        self.replace_password(&tx, &user, hash, who.session.as_deref()).await?;
+        let reason = change.reason.as_deref();
+        self.audit_password(&tx, who, &user, ("user.password", reason)).await?;
+        self.revoke_tokens_if(change.tokens, &tx, who, &user, reason).await?;
+        self.remember(&tx, who, call, &user.id).await?;
+        commit_rights(&self.store, tx).await?;
+        Ok(user.id)
+    }
+
+    /// Gives a user another password. All their sessions end.
+    pub async fn reset_password(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        new: NewPassword,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let reason = new.reason.as_deref();
+        check_reason(reason)?;
+        let named = users::by_id(self.store.read(), id).await?;
+        let named = named.ok_or_else(|| CommandError::not_found("user", id))?;
+        checked("password", &new.password, &named.name)?;
+        let hash = password::hash(new.password.clone()).await?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            self.holds(tx, earlier, new.password).await?;
+            return Ok(earlier);
+        }
+        let user = locked_user(&tx, id).await?;
+        if user.is_service {
+            let problem = format!("{:?} is a service account", user.name);
+            return Err(CommandError::conflict(problem, "nobody signs in as one: make it a token"));
+        }
+        self.replace_password(&tx, &user, hash, None).await?;
+        self.audit_password(&tx, right.who(), &user, ("user.passwd", reason)).await?;
+        self.revoke_tokens_if(new.tokens, &tx, right.who(), &user, reason).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        commit_rights(&self.store, tx).await?;
+        Ok(id)
+    }
+
+    /// Refuses to answer a repeated call for a password that does not hold: what is told apart by its
+    /// arguments is told apart without passwords.
+    pub(super) async fn holds(
+        &self,
+        tx: DatabaseTransaction,
+        id: Uuid,
+        password: SecretString,
+    ) -> Result<(), CommandError> {
+        tx.rollback().await?;
+        let user = users::by_id(self.store.read(), id).await?;
+        let stored = user.map(|user| user.password_hash).filter(|hash| !hash.is_empty());
+        if password::verify(password, stored).await? {
+            return Ok(());
+        }
+        let problem = "the idempotency key was used with another password, or it has been changed";
+        Err(CommandError::conflict(problem, "use a new key for each call"))
+    }
+
+    /// Ends all sessions that the old password opened but `kept`.
+    async fn replace_password(
+        &self,
+        tx: &DatabaseTransaction,
+        user: &user::Model,
+        hash: String,
+        kept: Option<&str>,
+    ) -> Result<(), CommandError> {
+        sessions::delete_all_of(tx, user.id, kept).await?;
+        if let Some(kept) = kept {
+            sessions::set_mark(tx, kept, &mark(&hash)).await?;
+        }
+        users::set_password_hash(tx, user.id, hash).await?;
+        Ok(())
+    }
+
+    /// Revokes the user's API tokens, if that was asked for.
+    async fn revoke_tokens_if(
+        &self,
+        tokens: Tokens,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        user: &user::Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        if tokens == Tokens::Kept {
+            return Ok(());
+        }
+        tokens::revoke_all_of(tx, user.id, self.clock.now().into()).await?;
+        self.audit_password(tx, who, user, ("user.revokeTokens", reason)).await
+    }
+
+    async fn audit_password(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        user: &user::Model,
+        (action, reason): (&'static str, Option<&str>),
+    ) -> Result<(), CommandError> {
+        let (subject_id, subject) = (Some(user.id), &*user.name);
+        let entry = Entry { action, subject_id, subject, reason, ..Entry::default() };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+}
+
+fn checked(field: &str, password: &SecretString, name: &str) -> Result<(), CommandError> {
+    password::check(password, name).map_err(|error| {
+        let error = CommandError::from(error);
+        let CommandError::BadInput(bad) = error else { return error };
+        BadInput { field: field.to_owned(), ..bad }.into()
+    })
+}

@@ -1,0 +1,40 @@
+use uuid::Uuid;
+
+use super::check_reason;
+use crate::{
+    access::Viewer,
+    commands::{Call, CommandError, Commands, audit::Entry},
+    store::{sessions, users},
+};
+
+impl Commands {
+    /// Ends a session: one's own, or as an administrator anybody's. What it has open ends within
+    /// seconds.
+    pub async fn revoke_session(
+        &self,
+        who: &Viewer,
+        id: &str,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let missing = || CommandError::not_found("session", id);
+        let row = sessions::live(&tx, id, self.clock.now().into()).await?;
+        let user = row.and_then(|row| row.user_id).ok_or_else(missing)?;
+        if user != who.id && who.owner().is_err() {
+            return Err(missing());
+        }
+        sessions::delete(&tx, id).await?;
+        let subject = users::by_id(&tx, user).await?.map(|user| user.name).unwrap_or_default();
+        let (action, subject_id) = ("session.revoke", Some(user));
+        let entry = Entry { action, subject_id, subject: &subject, reason, ..Entry::default() };
+        self.audit(&tx, who, entry).await?;
+        self.remember(&tx, who, call, &user).await?;
+        self.store.commit(tx).await?;
+        Ok(user)
+    }
+}

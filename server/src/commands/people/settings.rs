@@ -1,0 +1,275 @@
+//! What the console keeps for a person: appearance, saved views, favourites. Everybody has their
+//! own, whatever they may do otherwise; a token has none.
+
+use chrono::{DateTime, Utc};
+use entity::user_setting::Model;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::locked_user;
+use crate::{
+    access::{Reader, Viewer, ViewerKind},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
+    random::new_id,
+    store::{DatabaseTransaction, schedules, user_settings},
+};
+
+/// The largest number of saved views of one person.
+const MAX_VIEWS: usize = 100;
+/// The largest number of favourites of one person.
+const MAX_FAVOURITES: usize = 200;
+
+/// How the console looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Theme {
+    /// As the browser's system has it.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// How much of a list fits on a screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Density {
+    /// High rows.
+    #[default]
+    Comfortable,
+    /// Low rows.
+    Compact,
+}
+
+/// A view of a page that somebody keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Key.
+    pub id: Uuid,
+    /// The page that it belongs to.
+    pub page: String,
+    /// Unique among the views of the page.
+    pub name: String,
+    /// What the page makes of it.
+    pub query: String,
+}
+
+/// What the console keeps for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PersonalSettings {
+    /// See [`Theme`].
+    pub theme: Theme,
+    /// See [`Density`].
+    pub density: Density,
+    /// What happened until then they have seen.
+    pub seen_until: Option<DateTime<Utc>>,
+    /// By page and name.
+    pub views: Vec<View>,
+    /// Schedules, in the order in which they were added.
+    pub favourites: Vec<Uuid>,
+}
+
+/// A change of appearance. What is None stays.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SettingsChange {
+    /// See [`Theme`].
+    pub theme: Option<Theme>,
+    /// See [`Density`].
+    pub density: Option<Density>,
+    /// It never moves back.
+    pub seen_until: Option<DateTime<Utc>>,
+}
+
+/// A view to be kept.
+#[derive(Clone, Debug)]
+pub struct NewView {
+    /// The page that it belongs to.
+    pub page: String,
+    /// Its name.
+    pub name: String,
+    /// What the page makes of it.
+    pub query: String,
+}
+
+impl PersonalSettings {
+    /// As a row keeps them.
+    pub fn read(row: &Model) -> Result<Self, CommandError> {
+        let unreadable =
+            |source| CommandError::Unreadable { what: "settings of a person".to_owned(), source };
+        serde_json::from_value(row.settings.clone()).map_err(unreadable)
+    }
+}
+
+impl Commands {
+    /// Changes how the console looks for whoever asks, and until when they have seen it. That alone
+    /// is not written into the audit log: the console says it at each visit.
+    pub async fn change_settings(
+        &self,
+        who: &Viewer,
+        change: SettingsChange,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let mut settings = self.own_settings(&tx, who).await?;
+        let SettingsChange { theme, density, seen_until } = change;
+        settings.theme = theme.unwrap_or(settings.theme);
+        settings.density = density.unwrap_or(settings.density);
+        settings.seen_until = settings.seen_until.max(seen_until);
+        if theme.is_some() || density.is_some() {
+            let after = json!({ "theme": settings.theme, "density": settings.density });
+            self.audit_settings(&tx, who, ("user.settings", &who.name, after)).await?;
+        }
+        self.keep_settings(tx, who, &settings, (call, &who.id)).await?;
+        Ok(who.id)
+    }
+
+    /// Keeps a view. One of the same page and name is replaced, under the same key.
+    pub async fn save_view(
+        &self,
+        who: &Viewer,
+        new: NewView,
+        call: &Call,
+    ) -> Result<View, CommandError> {
+        for (field, value, most) in
+            [("page", &new.page, 40), ("name", &new.name, 80), ("query", &new.query, 2_000)]
+        {
+            check::text(field, value, most)?;
+            if value.trim().is_empty() && field != "query" {
+                return Err(BadInput::new(field, value, "is empty", "give it a name").into());
+            }
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let mut settings = self.own_settings(&tx, who).await?;
+        let NewView { page, name, query } = new;
+        let is_same = |view: &View| view.page == page && view.name == name;
+        let id = settings.views.iter().find(|view| is_same(view)).map(|view| view.id);
+        settings.views.retain(|view| !is_same(view));
+        if settings.views.len() >= MAX_VIEWS {
+            let problem = format!("{MAX_VIEWS} views are kept already");
+            return Err(CommandError::conflict(problem, "delete one of them first"));
+        }
+        let id = id.unwrap_or_else(|| new_id(self.clock.now()));
+        let view = View { id, page, name, query };
+        settings.views.push(view.clone());
+        settings
+            .views
+            .sort_by(|one, other| (&one.page, &one.name).cmp(&(&other.page, &other.name)));
+        let after = json!({ "page": view.page, "query": view.query });
+        self.audit_settings(&tx, who, ("user.view.save", &view.name, after)).await?;
+        self.keep_settings(tx, who, &settings, (call, &view)).await?;
+        Ok(view)
+    }
+
+    /// Deletes a view that whoever asks has kept.
+    pub async fn delete_view(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let mut settings = self.own_settings(&tx, who).await?;
+        let place = settings.views.iter().position(|view| view.id == id);
+        let place = place.ok_or_else(|| CommandError::not_found("view", id))?;
+        let view = settings.views.remove(place);
+        let after = json!({ "page": view.page, "deleted": true });
+        self.audit_settings(&tx, who, ("user.view.delete", &view.name, after)).await?;
+        self.keep_settings(tx, who, &settings, (call, &id)).await?;
+        Ok(id)
+    }
+
+    /// Adds a schedule to the favourites of whoever asks, or takes it away.
+    pub async fn set_favourite(
+        &self,
+        right: &Reader,
+        schedule: Uuid,
+        is_favourite: bool,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let who = right.who();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let row = schedules::by_id(&tx, schedule).await?.filter(|row| row.deleted_at.is_none());
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", schedule))?;
+        right.permit().over(row.namespace_id, "schedule", schedule)?;
+        let mut settings = self.own_settings(&tx, who).await?;
+        let had = settings.favourites.contains(&schedule);
+        settings.favourites.retain(|id| *id != schedule || is_favourite);
+        if is_favourite && !had {
+            if settings.favourites.len() >= MAX_FAVOURITES {
+                let problem = format!("{MAX_FAVOURITES} schedules are favourites already");
+                return Err(CommandError::conflict(problem, "take one of them away first"));
+            }
+            settings.favourites.push(schedule);
+        }
+        if had != is_favourite {
+            let after = json!({ "favourite": is_favourite });
+            self.audit_settings(&tx, who, ("user.favourite", &row.name, after)).await?;
+        }
+        self.keep_settings(tx, who, &settings, (call, &schedule)).await?;
+        Ok(schedule)
+    }
+
+    /// The settings of whoever asks, whose row is locked: two changes at once follow each other.
+    async fn own_settings(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+    ) -> Result<PersonalSettings, CommandError> {
+        if who.kind != ViewerKind::User {
+            return Err(CommandError::Denied {
+                problem: "a token has no settings",
+                help: "sign in to change yours",
+            });
+        }
+        locked_user(tx, who.id).await?;
+        let row = user_settings::by_users(tx, &[who.id]).await?.pop();
+        row.as_ref().map_or_else(|| Ok(PersonalSettings::default()), PersonalSettings::read)
+    }
+
+    async fn keep_settings<A: Serialize + Sync>(
+        &self,
+        tx: DatabaseTransaction,
+        who: &Viewer,
+        settings: &PersonalSettings,
+        (call, answer): (&Call, &A),
+    ) -> Result<(), CommandError> {
+        let kept = serde_json::to_value(settings)
+            .map_err(|source| CommandError::Unreadable { what: "settings".to_owned(), source })?;
+        user_settings::put(&tx, who.id, kept, self.clock.now().into()).await?;
+        self.remember(&tx, who, call, answer).await?;
+        Ok(self.store.commit(tx).await?)
+    }
+
+    async fn audit_settings(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        (action, subject, after): (&'static str, &str, serde_json::Value),
+    ) -> Result<(), CommandError> {
+        let entry = Entry {
+            action,
+            subject_id: Some(who.id),
+            subject,
+            after: Some(after),
+            ..Entry::default()
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+}

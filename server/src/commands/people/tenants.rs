@@ -1,0 +1,95 @@
+use entity::namespace::ActiveModel;
+use sea_orm::Set;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::check_reason;
+use crate::{
+    access::Owner,
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
+    random::new_id,
+    store::{Constraint, StoreError, namespaces},
+};
+
+impl Commands {
+    /// Makes a namespace. Administrators of the instance are in it; others become its members.
+    pub async fn create_namespace(
+        &self,
+        right: &Owner,
+        name: &str,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check::name("name", name)?;
+        check_reason(reason)?;
+        let now = self.clock.now();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let id = new_id(now);
+        let row = ActiveModel {
+            id: Set(id),
+            name: Set(name.to_owned()),
+            retention_days: Set(None),
+            quotas: Set(None),
+            created_at: Set(now.into()),
+        };
+        namespaces::insert(&tx, row).await.map_err(|error| name_taken(error, name))?;
+        let entry = Entry {
+            action: "namespace.create",
+            namespace: Some(id),
+            subject_id: Some(id),
+            subject: name,
+            reason,
+            before: None,
+            after: Some(json!({ "name": name })),
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Gives a namespace another name. Whoever asks for it by the old one finds none.
+    pub async fn rename_namespace(
+        &self,
+        right: &Owner,
+        (name, new_name): (&str, &str),
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check::name("newName", new_name)?;
+        check_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = namespaces::by_name(&tx, name).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("namespace", name))?;
+        let renamed = namespaces::rename(&tx, row.id, new_name).await;
+        renamed.map_err(|error| name_taken(error, new_name))?;
+        let entry = Entry {
+            action: "namespace.rename",
+            namespace: Some(row.id),
+            subject_id: Some(row.id),
+            subject: new_name,
+            reason,
+            before: Some(json!({ "name": name })),
+            after: Some(json!({ "name": new_name })),
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        self.remember(&tx, right.who(), call, &row.id).await?;
+        self.store.commit(tx).await?;
+        Ok(row.id)
+    }
+}
+
+fn name_taken(error: StoreError, name: &str) -> CommandError {
+    if matches!(error, StoreError::Broken { constraint: Constraint::NamespaceName }) {
+        let problem = "is the name of a namespace that is there";
+        return BadInput::new("name", name, problem, "choose another name").into();
+    }
+    error.into()
+}

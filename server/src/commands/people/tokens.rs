@@ -1,0 +1,212 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    api_token::{self, ActiveModel},
+    user::{self, Role},
+};
+use sea_orm::{ActiveEnum, ActiveModelTrait};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{answered_before, check_reason, user_named};
+use crate::{
+    access::{Viewer, ViewerKind, check_name, commit_rights, tokens as text},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    random::new_id,
+    store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
+};
+
+/// The most tokens of one owner that have not been taken back.
+const MAX: u64 = 100;
+/// The most tokens of one owner that are kept; then those that were taken back are forgotten.
+const MAX_KEPT: u64 = 1_000;
+/// The longest that a token lasts.
+const LONGEST: TimeDelta = TimeDelta::days(3_650);
+
+/// A token to be.
+#[derive(Debug)]
+pub struct NewApiToken {
+    /// Unique among those of its owner, for people.
+    pub name: String,
+    /// What it may do at the most; never more than its owner may.
+    pub role: Role,
+    /// The namespace that it opens, by name; without one all that its owner may see.
+    pub namespace: Option<String>,
+    /// Whether it sees payloads, if its owner does.
+    pub sees_payloads: bool,
+    /// From then on it is void.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// The service account that it stands for, by name; without one it stands for its maker.
+    pub service_account: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A token that was made.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MadeToken {
+    /// Its key.
+    pub id: Uuid,
+    /// What to send. Nobody keeps it: a repeated call is answered without.
+    #[serde(skip)]
+    pub text: Option<SecretString>,
+}
+
+fn shown(row: &api_token::Model) -> Value {
+    json!({
+        "role": row.role.to_value(),
+        "namespaceId": row.namespace_id,
+        "seesPayloads": row.sees_payloads,
+        "expiresAt": row.expires_at.map(|at| at.utc()),
+    })
+}
+
+impl Commands {
+    /// Makes a token for oneself, or as an administrator for a service account.
+    pub async fn create_api_token(
+        &self,
+        who: &Viewer,
+        new: &NewApiToken,
+        call: &Call,
+    ) -> Result<MadeToken, CommandError> {
+        let right = who.viewer()?;
+        check_name("name", &new.name)?;
+        check_reason(new.reason.as_deref())?;
+        let now = self.clock.now();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        if let Some(at) = new.expires_at.filter(|at| *at <= now || *at > now + LONGEST) {
+            let problem = if at <= now { "is past" } else { "is more than ten years away" };
+            let help = "give an instant within ten years, or leave it out";
+            return Err(BadInput::new("expiresAt", at.to_rfc3339(), problem, help).into());
+        }
+        let namespace = match &new.namespace {
+            Some(name) => Some(self.namespace(&tx, right.permit(), name).await?),
+            None => None,
+        };
+        let owner = self.token_owner(&tx, who, new.service_account.as_deref()).await?;
+        within_own(who, new.role, namespace)?;
+        if tokens::count_of(&tx, owner.id).await? >= MAX {
+            let problem = format!("{:?} has {MAX} tokens, the most that one may have", owner.name);
+            return Err(CommandError::conflict(problem, "revoke those that are not used"));
+        }
+        if tokens::count_all_of(&tx, owner.id).await? >= MAX_KEPT {
+            tokens::forget_revoked_of(&tx, owner.id).await?;
+        }
+        let text = text::random(text::PREFIX)?;
+        let row = api_token::Model {
+            id: new_id(now),
+            name: new.name.clone(),
+            hash: text::hashed(&text),
+            user_id: Some(owner.id),
+            namespace_id: namespace,
+            role: new.role,
+            sees_payloads: new.sees_payloads,
+            created_by: who.name.clone(),
+            created_at: now.into(),
+            expires_at: new.expires_at.map(Into::into),
+            revoked_at: None,
+            used_at: None,
+        };
+        let insert = ActiveModel::from(row.clone()).reset_all();
+        tokens::insert(&tx, insert).await.map_err(|error| name_taken(error, &new.name))?;
+        let what = ("token.create", new.reason.as_deref());
+        self.audit_token(&tx, who, &row, what, (None, Some(shown(&row)))).await?;
+        let made = MadeToken { id: row.id, text: Some(text.into()) };
+        self.remember(&tx, who, call, &made).await?;
+        self.store.commit(tx).await?;
+        Ok(made)
+    }
+
+    /// Takes a token back: one's own, or as an administrator anybody's.
+    pub async fn revoke_api_token(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        check_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return answered_before(tx, earlier).await;
+        }
+        let missing = || CommandError::not_found("token", id);
+        let row = tokens::by_id(&tx, id).await?.ok_or_else(missing)?;
+        // A token may end itself: that is how a leaked one is made harmless at once.
+        let is_own = row.user_id == Some(who.id) || row.id == who.id;
+        if !is_own && who.owner().is_err() {
+            return Err(missing());
+        }
+        if tokens::revoke_if_live(&tx, id, self.clock.now().into()).await? {
+            let change = (Some(shown(&row)), None);
+            self.audit_token(&tx, who, &row, ("token.revoke", reason), change).await?;
+        }
+        self.remember(&tx, who, call, &id).await?;
+        commit_rights(&self.store, tx).await?;
+        Ok(id)
+    }
+
+    /// Who a token of `who` stands for.
+    async fn token_owner(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        service_account: Option<&str>,
+    ) -> Result<user::Model, CommandError> {
+        let Some(name) = service_account else {
+            if who.kind == ViewerKind::Token {
+                return Err(CommandError::Denied {
+                    problem: "a token makes no tokens for people",
+                    help: "sign in and make one, or name a service account",
+                });
+            }
+            let own = users::by_id(tx, who.id).await?;
+            return own.ok_or_else(|| CommandError::not_found("user", &who.name));
+        };
+        who.owner()?;
+        let account = user_named(tx, name).await?;
+        if !account.is_service {
+            let help = "name a service account; people make their own tokens";
+            return Err(BadInput::new("serviceAccount", name, "is a person", help).into());
+        }
+        Ok(account)
+    }
+
+    async fn audit_token(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &api_token::Model,
+        (action, reason): (&'static str, Option<&str>),
+        (before, after): (Option<Value>, Option<Value>),
+    ) -> Result<(), CommandError> {
+        let (namespace, subject_id) = (row.namespace_id, Some(row.id));
+        let entry =
+            Entry { action, namespace, subject_id, subject: &row.name, reason, before, after };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+}
+
+/// Nobody makes a token that may do more than they may.
+fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), CommandError> {
+    let has = match namespace {
+        Some(id) => who.grants.within(id).map(|grant| grant.role),
+        None => who.grants.strongest(),
+    };
+    if has >= Some(role) {
+        return Ok(());
+    }
+    Err(CommandError::Forbidden { needs: role, has, everywhere: false })
+}
+
+fn name_taken(error: StoreError, name: &str) -> CommandError {
+    if matches!(error, StoreError::Broken { constraint: Constraint::TokenName }) {
+        let problem = "is the name of a token of the same owner, taken back or not";
+        return BadInput::new("name", name, problem, "choose another name").into();
+    }
+    error.into()
+}

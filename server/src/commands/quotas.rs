@@ -1,0 +1,467 @@
+//! The quotas of a namespace: set, and kept where schedules are saved.
+//!
+//! What a namespace has is counted at most once in a while and remembered; what is saved here since
+//! then is added. Only where that comes near a limit is it counted in the transaction that saves, with
+//! a lock on the namespace, after those of this process have ended that were admitted without one: then
+//! the limit holds whatever others save here at the same time.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sea_orm::ConnectionTrait;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use timetable::Timetable;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use crate::{
+    access::Owner,
+    model::{OwnQuotas, Quotas, check},
+    store::{DatabaseTransaction, namespaces, quotas::Usage},
+};
+
+/// So long a count is believed.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// Up to this many schedules are counted where there is no limit to count up to.
+const MAX_COUNTED: i64 = 1_000_000;
+
+/// The largest quota that can be set.
+pub const MAX_QUOTA: i64 = 1_000_000_000_000_000;
+
+/// So long what others of this process are saving is waited for; then it counts as saved.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was counted of namespaces, and what is being saved in them.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
+    /// Some order has ended.
+    ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct OfNamespace {
+    count: Option<Count>,
+    /// What transactions that have not ended were admitted with, by their numbers: no other one's
+    /// count has it.
+    unsettled: HashMap<u64, Usage>,
+    /// All that was ever admitted.
+    admitted: Usage,
+    /// So many count exactly at this moment: nothing is admitted without a lock meanwhile.
+    counting: u32,
+}
+
+impl OfNamespace {
+    fn unsettled_but(&self, order: Option<u64>) -> Usage {
+        let others = self.unsettled.iter().filter(|(number, _)| Some(**number) != order);
+        others.fold(Usage::default(), |sum, (_, more)| sum.plus(*more))
+    }
+
+    fn take_down(&mut self, order: u64, more: Usage) {
+        let of_order = self.unsettled.entry(order).or_default();
+        *of_order = of_order.plus(more);
+        self.admitted = self.admitted.plus(more);
+    }
+}
+
+/// What an order was admitted with. Dropped when its transaction has ended.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    counted: Arc<Counted>,
+    namespace: Uuid,
+    order: u64,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
+            of.unsettled.remove(&self.order);
+        }
+        self.counted.ended.notify_waiters();
+    }
+}
+
+/// Somebody counts exactly.
+struct Counting<'a> {
+    counted: &'a Counted,
+    namespace: Uuid,
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
+            of.counting = of.counting.saturating_sub(1);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    at: Instant,
+    limits: Quotas,
+    usage: Usage,
+}
+
+impl Count {
+    /// The first limit that `more` would go over.
+    fn broken_by(&self, more: Usage) -> Option<CommandError> {
+        let schedules = self.usage.schedules + more.schedules;
+        if let Some(limit) = self.limits.schedules.filter(|limit| schedules > *limit)
+            && more.schedules > 0
+        {
+            let (used, asked) = (self.usage.schedules, more.schedules);
+            return Some(CommandError::Quota { quota: "schedules", limit, used, asked });
+        }
+        let fires = self.usage.fires_an_hour + more.fires_an_hour;
+        if let Some(limit) = self.limits.fires_a_minute
+            && fires > limit.saturating_mul(60)
+            && more.fires_an_hour > 0
+        {
+            let minute = |fires: i64| fires.div_euclid(60) + i64::from(fires % 60 > 0);
+            let (used, asked) = (minute(self.usage.fires_an_hour), minute(more.fires_an_hour));
+            return Some(CommandError::Quota { quota: "firesAMinute", limit, used, asked });
+        }
+        None
+    }
+
+    /// Whether nine tenths of each limit are enough for `more`.
+    fn is_far_from(&self, more: Usage) -> bool {
+        let is_far = |used: i64, limit: Option<i64>, unit: i64| {
+            limit.is_none_or(|limit| used.saturating_mul(10) <= limit.saturating_mul(9 * unit))
+        };
+        is_far(self.usage.schedules + more.schedules, self.limits.schedules, 1)
+            && is_far(self.usage.fires_an_hour + more.fires_an_hour, self.limits.fires_a_minute, 60)
+    }
+}
+
+impl Counted {
+    /// Whether what was counted lately leaves enough for `more`, which is added then.
+    fn admits(
+        self: &Arc<Self>,
+        namespace: Uuid,
+        (order, more): (u64, Usage),
+        now: Instant,
+    ) -> Option<Admitted> {
+        let mut namespaces = self.lock();
+        let of = namespaces.get_mut(&namespace).filter(|of| of.counting == 0)?;
+        let count = of.count.as_mut()?;
+        let is_fresh = now.saturating_duration_since(count.at) < FRESH;
+        if !is_fresh || !count.is_far_from(more) {
+            return None;
+        }
+        count.usage = count.usage.plus(more);
+        of.take_down(order, more);
+        Some(Admitted { counted: Arc::clone(self), namespace, order })
+    }
+
+    /// Keeps others from being admitted without a lock.
+    fn begin(&self, namespace: Uuid) -> Counting<'_> {
+        self.lock().entry(namespace).or_default().counting += 1;
+        Counting { counted: self, namespace }
+    }
+
+    /// Waits until what others of this process were admitted with is committed or taken back; gives
+    /// what is not. It may be waiting for this order itself.
+    async fn settled_but(&self, namespace: Uuid, order: u64) -> Usage {
+        let unsettled = || {
+            let namespaces = self.lock();
+            let of = namespaces.get(&namespace);
+            of.map_or(Usage::default(), |of| of.unsettled_but(Some(order)))
+        };
+        let settled = async {
+            loop {
+                let mut ended = std::pin::pin!(self.ended.notified());
+                ended.as_mut().enable();
+                if unsettled() == Usage::default() {
+                    break;
+                }
+                ended.await;
+            }
+        };
+        // Where that took too long, what is left is asked below.
+        let _ = tokio::time::timeout(PATIENCE, settled).await;
+        unsettled()
+    }
+
+    /// Takes down what was counted exactly, and that `more` was admitted.
+    fn admit(
+        self: &Arc<Self>,
+        namespace: Uuid,
+        (order, more): (u64, Usage),
+        mut count: Count,
+    ) -> Admitted {
+        count.usage = count.usage.plus(more);
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        of.count = Some(count);
+        of.take_down(order, more);
+        Admitted { counted: Arc::clone(self), namespace, order }
+    }
+
+    /// What is being saved, and what was ever admitted, before a count without a lock; None if
+    /// somebody counts with one.
+    fn before(&self, namespace: Uuid) -> Option<(Usage, Usage)> {
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        (of.counting == 0).then(|| (of.unsettled_but(None), of.admitted))
+    }
+
+    /// Takes down what was counted without a lock: with all that it may not have seen.
+    fn set(&self, namespace: Uuid, mut count: Count, (unsettled, admitted): (Usage, Usage)) {
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        count.usage = count.usage.plus(unsettled).plus(of.admitted.minus(admitted));
+        of.count = Some(count);
+    }
+
+    fn forget(&self, namespace: Uuid) {
+        if let Some(of) = self.lock().get_mut(&namespace) {
+            of.count = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, OfNamespace>> {
+        self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Quotas as an order left them.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub struct SetQuotas {
+    /// The namespace.
+    pub id: Uuid,
+}
+
+/// What a namespace may use, and what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedQuotas {
+    /// What holds.
+    pub limits: Quotas,
+    /// What was set for it.
+    pub own: OwnQuotas,
+    /// Of schedules.
+    pub usage: Usage,
+    /// Runs at work.
+    pub live_runs: i64,
+    /// Bytes of log today, as this node counted them.
+    pub log_bytes: i64,
+}
+
+impl Commands {
+    /// Refuses what the namespaces' quotas leave no room for. In one order, for all places.
+    pub(super) async fn admit(
+        &self,
+        tx: &DatabaseTransaction,
+        more: BTreeMap<Uuid, Usage>,
+    ) -> Result<(), (Uuid, Box<CommandError>)> {
+        for (namespace, more) in more {
+            let admitted = self.admit_one(tx, namespace, more).await;
+            admitted.map_err(|error| (namespace, Box::new(error)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn admit_one(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        more: Usage,
+    ) -> Result<(), CommandError> {
+        let order = (tx.number(), more);
+        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+            tx.keep(admitted);
+            return Ok(());
+        }
+        self.store.lock_quotas(tx, namespace).await?;
+        // Whoever had the lock before may have counted.
+        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+            tx.keep(admitted);
+            return Ok(());
+        }
+        let counting = self.counted.begin(namespace);
+        // Who was admitted far from the limit has no lock, and is not seen before its end.
+        let unsettled = self.counted.settled_but(namespace, order.0).await;
+        let mut count = self.count(tx, namespace).await?;
+        count.usage = count.usage.plus(unsettled);
+        if let Some(error) = count.broken_by(more) {
+            return Err(error);
+        }
+        tx.keep(self.counted.admit(namespace, order, count));
+        drop(counting);
+        Ok(())
+    }
+
+    /// Admits schedules that are saved without a lock, because no limit is near; None if one is.
+    /// What it gives is to be kept until they are saved.
+    pub(super) async fn admit_far_from_quotas(
+        &self,
+        more: &BTreeMap<Uuid, Usage>,
+    ) -> Result<Option<Vec<Admitted>>, CommandError> {
+        let order = DatabaseTransaction::next_number();
+        let mut all = Vec::with_capacity(more.len());
+        for (namespace, more) in more {
+            let order = (order, *more);
+            let admits = || self.counted.admits(*namespace, order, self.clock.instant());
+            if let Some(admitted) = admits() {
+                all.push(admitted);
+                continue;
+            }
+            let Some(before) = self.counted.before(*namespace) else { return Ok(None) };
+            let count = self.count(self.store.read(), *namespace).await?;
+            self.counted.set(*namespace, count, before);
+            let Some(admitted) = admits() else { return Ok(None) };
+            all.push(admitted);
+        }
+        Ok(Some(all))
+    }
+
+    async fn count(
+        &self,
+        connection: &impl ConnectionTrait,
+        namespace: Uuid,
+    ) -> Result<Count, CommandError> {
+        let (usage, set) = self.store.usage(connection, namespace, MAX_COUNTED).await?;
+        let limits = OwnQuotas::of_column(set.as_ref()).over(self.quotas);
+        Ok(Count { at: self.clock.instant(), limits, usage })
+    }
+
+    /// Sets the quotas of a namespace that are given; 0 is without a limit, and what is absent is as
+    /// the server is configured.
+    pub async fn set_quotas(
+        &self,
+        right: &Owner,
+        namespace: &str,
+        own: OwnQuotas,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<SetQuotas, CommandError> {
+        let fields = [
+            ("quotas.schedules", own.schedules),
+            ("quotas.firesAMinute", own.fires_a_minute),
+            ("quotas.liveRuns", own.live_runs),
+            ("quotas.logBytesADay", own.log_bytes_a_day),
+        ];
+        for (field, value) in fields {
+            if let Some(value) = value.filter(|value| !(0..=MAX_QUOTA).contains(value)) {
+                let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");
+                return Err(BadInput::new(field, value, "is no quota", help).into());
+            }
+        }
+        if let Some(reason) = reason {
+            check::text("reason", reason, 500)?;
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = namespaces::by_name(&tx, namespace).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("namespace", namespace))?;
+        let set = (own != OwnQuotas::default()).then(|| json!(own));
+        namespaces::set_quotas(&tx, row.id, set.clone()).await?;
+        let entry = Entry {
+            action: "namespace.quotas",
+            namespace: Some(row.id),
+            subject_id: Some(row.id),
+            subject: namespace,
+            reason,
+            before: Some(json!({ "quotas": row.quotas })),
+            after: Some(json!({ "quotas": set })),
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        let done = SetQuotas { id: row.id };
+        self.remember(&tx, right.who(), call, &done).await?;
+        self.store.commit(tx).await?;
+        self.counted.forget(row.id);
+        Ok(done)
+    }
+
+    /// What a namespace may use, and what it does.
+    pub async fn used_quotas(&self, id: Uuid, name: &str) -> Result<UsedQuotas, CommandError> {
+        let (usage, set) = self.store.usage(self.store.read(), id, MAX_COUNTED).await?;
+        let own = OwnQuotas::of_column(set.as_ref());
+        let now = self.clock.now();
+        let live_runs = self.store.live_runs_of(id, now.into()).await?;
+        let log_bytes = self.cluster.meter().log_bytes(name, now);
+        Ok(UsedQuotas { limits: own.over(self.quotas), own, usage, live_runs, log_bytes })
+    }
+}
+
+/// How many fires an hour a schedule has, going by the busiest minute that begins with its next
+/// fire; where that has one fire, by the time until the one after it.
+pub(super) fn fires_an_hour(timetable: &Timetable, now: DateTime<Utc>) -> i64 {
+    let Some(first) = timetable.next(now) else { return 0 };
+    let minute = first.at + TimeDelta::minutes(1);
+    let mut count = 1;
+    for fire in timetable.fires(first.at, first.at + TimeDelta::hours(1)) {
+        if fire.at < minute {
+            count += 1;
+        } else {
+            let gap = (fire.at - first.at).num_seconds().max(1);
+            return if count == 1 { 3_600 / gap } else { count * 60 };
+        }
+    }
+    if count == 1 { 0 } else { count * 60 }
+}
+
+#[cfg(test)]
+mod tests {
+    use timetable::Definition;
+
+    use super::*;
+
+    fn an_hour(expression: &str) -> i64 {
+        let definition = Definition {
+            expressions: vec![expression.to_owned()],
+            zone: "UTC".to_owned(),
+            dst: timetable::DstPolicy::default(),
+            anchor: DateTime::UNIX_EPOCH,
+            start: None,
+            end: None,
+            jitter: Duration::ZERO,
+            seed: [0; 16],
+        };
+        let now = "2026-03-01T00:10:00Z".parse().unwrap();
+        fires_an_hour(&Timetable::new(&definition).unwrap(), now)
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_busiest_minute() {
+        let cases = [
+            ("* * * * * *", 3_600),
+            ("*/5 * * * * *", 720),
+            ("*/5 * 9-17 * * *", 720),
+            ("* * * * *", 60),
+            ("*/15 * * * *", 4),
+            ("@hourly", 1),
+            ("@daily", 0),
+            ("@yearly", 0),
+        ];
+        for (expression, expected) in cases {
+            assert_eq!(an_hour(expression), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_comes_near_a_limit_is_counted_exactly() {
+        let limits = Quotas { schedules: Some(100), fires_a_minute: Some(60), ..Quotas::default() };
+        let usage = Usage { schedules: 80, fires_an_hour: 0 };
+        let count = Count { at: crate::clock::Clock::system().instant(), limits, usage };
+        let more = |schedules, fires_an_hour| Usage { schedules, fires_an_hour };
+        assert!(count.is_far_from(more(10, 3_240)));
+        assert!(!count.is_far_from(more(11, 0)));
+        assert!(!count.is_far_from(more(1, 3_241)));
+        assert!(count.broken_by(more(20, 3_600)).is_none());
+        let schedules = count.broken_by(more(21, 0)).unwrap();
+        assert!(schedules.to_string().contains("100"), "{schedules}");
+        assert!(count.broken_by(more(1, 3_601)).is_some());
+        let over = Count { usage: more(200, 9_000), ..count };
+        assert!(over.broken_by(more(0, 0)).is_none(), "what uses no more is let through");
+    }
+}

@@ -1,0 +1,124 @@
+//! How long a namespace keeps its history.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Call, CommandError, Commands, audit::Entry};
+use crate::{
+    access::Admin,
+    engine::maintenance::retention::{self, Preview},
+    model::check,
+    store::{
+        DatabaseTransaction, namespaces,
+        retention::{Instead, Whose},
+        schedules,
+    },
+};
+
+/// How long a namespace keeps its history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The namespace.
+    pub namespace: String,
+    /// Its own retention; none is the server's.
+    pub days: Option<i32>,
+    /// The one that holds.
+    pub effective_days: i32,
+}
+
+/// A retention that is only asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thought {
+    /// The namespace, by name.
+    pub namespace: String,
+    /// The schedule in it, by name, if it is about one.
+    pub schedule: Option<String>,
+    /// For how many days; none takes away what it has.
+    pub days: Option<i64>,
+}
+
+impl Commands {
+    /// Says for how many days a namespace keeps what has settled; none is as the server is
+    /// configured. What is older goes with the next round.
+    pub async fn set_retention(
+        &self,
+        right: &Admin,
+        namespace: &str,
+        days: Option<i64>,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Kept, CommandError> {
+        let days = check::check_days("days", days)?;
+        if let Some(reason) = reason {
+            check::text("reason", reason, 500)?;
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let kept = self.set_retention_in(&tx, right, namespace, days, reason).await?;
+        self.remember(&tx, right.who(), call, &kept).await?;
+        self.store.commit(tx).await?;
+        Ok(kept)
+    }
+
+    async fn set_retention_in(
+        &self,
+        tx: &DatabaseTransaction,
+        right: &Admin,
+        namespace: &str,
+        days: Option<i32>,
+        reason: Option<&str>,
+    ) -> Result<Kept, CommandError> {
+        let id = self.namespace(tx, right.permit(), namespace).await?;
+        let before = namespaces::set_retention(tx, id, days).await?;
+        let entry = Entry {
+            action: "namespace.retention",
+            namespace: Some(id),
+            subject_id: Some(id),
+            subject: namespace,
+            reason,
+            before: Some(json!({ "retentionDays": before })),
+            after: Some(json!({ "retentionDays": days })),
+        };
+        self.audit(tx, right.who(), entry).await?;
+        let effective_days = days.unwrap_or(self.retention.days);
+        Ok(Kept { namespace: namespace.to_owned(), days, effective_days })
+    }
+
+    /// What the next round of retention would remove; with a `thought`, if that were so. Of all
+    /// namespaces or of the one of that name: who does not administer the instance is told of one,
+    /// which is that of the thought unless it is named.
+    pub async fn retention_preview(
+        &self,
+        right: &Admin,
+        namespace: Option<&str>,
+        thought: Option<&Thought>,
+    ) -> Result<Preview, CommandError> {
+        let instance = right.who().owner();
+        let of_thought = thought.map(|thought| &*thought.namespace);
+        let within = match (namespace.or(of_thought.filter(|_| instance.is_err())), instance) {
+            (Some(name), _) => Some(self.namespace(self.store.read(), right.permit(), name).await?),
+            (None, Ok(_)) => None,
+            (None, Err(refused)) => return Err(refused.into()),
+        };
+        let instead = match thought {
+            Some(thought) => Some(self.instead(right, thought).await?),
+            None => None,
+        };
+        let (settings, now) = (&self.retention, self.clock.now());
+        Ok(retention::preview(settings, &self.store, now, instead, within).await?)
+    }
+
+    async fn instead(&self, right: &Admin, thought: &Thought) -> Result<Instead, CommandError> {
+        let Thought { namespace: name, schedule, days } = thought;
+        let (read, days) = (self.store.read(), check::check_days("days", *days)?);
+        let namespace = self.namespace(read, right.permit(), name).await?;
+        let Some(name) = schedule else {
+            return Ok(Instead { whose: Whose::Namespace(namespace), days });
+        };
+        let found = schedules::by_name(read, namespace, name).await?;
+        let found = found.ok_or_else(|| CommandError::not_found("schedule", name))?;
+        Ok(Instead { whose: Whose::Schedule(found.id), days })
+    }
+}

@@ -1,0 +1,78 @@
+//! Schedules that are far behind, before an order that ends their timings: what nobody has claimed
+//! of them and nothing can run any more is accounted for step by step. The order would have to do it
+//! in its own transaction, and that must not grow with a year of fires.
+//!
+//! What these steps write would come of it anyway, whatever becomes of the order.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::schedule::Model;
+use uuid::Uuid;
+
+use crate::{
+    access::Permit,
+    commands::{CommandError, Commands},
+    engine::planning::closing,
+    store::schedules,
+};
+
+impl Commands {
+    /// Accounts for what nobody has claimed of a schedule and nothing can run any more, if that is
+    /// more than one transaction should write.
+    pub(in crate::commands) async fn shorten(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<(), CommandError> {
+        let now = self.clock.now();
+        let row = schedules::by_id(self.store.read(), id).await?;
+        if !row.as_ref().is_some_and(|row| is_far_behind(row, now)) {
+            return Ok(());
+        }
+        loop {
+            let tx = self.store.begin().await?;
+            self.has_right_clock(&tx).await?;
+            self.has_right_zones(&tx).await?;
+            let row = self.permitted(&tx, permit, id).await?;
+            let schedule = (id, !row.enabled);
+            if !closing::shorten(&self.store, &self.cache, &tx, schedule, now).await? {
+                return Ok(tx.rollback().await?);
+            }
+            self.store.commit(tx).await?;
+        }
+    }
+
+    /// The same of those that a deployment of the module may change or delete: of what it declared
+    /// before, if it `prunes` or names them, and of what it names and `adopts`.
+    pub(in crate::commands) async fn shorten_before_deployment(
+        &self,
+        permit: Permit<'_>,
+        (namespace, module): (Uuid, &str),
+        names: &[String],
+        (prunes, adopts): (bool, bool),
+    ) -> Result<(), CommandError> {
+        let (read, now) = (self.store.read(), self.clock.now());
+        let behind = schedules::far_behind(read, namespace, (module, names), now.into()).await?;
+        for row in behind {
+            let is_named = names.contains(&row.name);
+            let concerns = match row.module.as_deref() {
+                Some(owner) => owner == module && (is_named || prunes),
+                None => is_named && adopts,
+            };
+            if !concerns {
+                continue;
+            }
+            match self.shorten(permit, row.id).await {
+                // Somebody has deleted it, and accounted for it.
+                Ok(()) | Err(CommandError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether its cursor lies before its catch-up window: what is between the two never runs.
+fn is_far_behind(row: &Model, now: DateTime<Utc>) -> bool {
+    let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
+    row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)
+}

@@ -1,0 +1,155 @@
+//! The operator's hand on a schedule's buffer: taking fires out of it, changing their order.
+
+use std::collections::HashSet;
+
+use entity::schedule::{ActiveModel, Model};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    access::Operator,
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    store::{DatabaseTransaction, buffers, schedules},
+};
+
+/// What became of a schedule's buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rearranged {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The fires that were taken out of it.
+    pub purged: Vec<Uuid>,
+}
+
+/// The most fires that a buffer holds, and that one call names.
+const MAX: usize = 1_000;
+
+impl Commands {
+    /// Takes fires out of the buffer, all or those that are named: each is skipped, and its row
+    /// says who did it. One that has started meanwhile is refused, and then none is taken out.
+    pub async fn purge_buffer(
+        &self,
+        right: &Operator,
+        schedule: Uuid,
+        fires: Option<&[Uuid]>,
+        call: &Call,
+    ) -> Result<Rearranged, CommandError> {
+        if let Some(fires) = fires {
+            distinct(fires)?;
+        }
+        let who = right.who();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let row = self.permitted(&tx, right.permit(), schedule).await?;
+        if let Some(fires) = fires {
+            self.waiting(&tx, schedule, fires).await?;
+        }
+        let now = self.clock.now().into();
+        let purged = self.store.purge_waiting(&tx, schedule, fires, &who.name, now).await?;
+        if !purged.is_empty() {
+            let entry = Entry {
+                action: "buffer.purge",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(schedule),
+                subject: &row.name,
+                before: Some(json!({ "fires": purged })),
+                ..Entry::default()
+            };
+            self.audit(&tx, who, entry).await?;
+            self.touch(&tx, &row).await?;
+        }
+        let answer = Rearranged { schedule_id: schedule, purged };
+        self.remember(&tx, who, call, &answer).await?;
+        self.store.commit(tx).await?;
+        Ok(answer)
+    }
+
+    /// Puts the named fires at the head of the buffer, in the order in which they are named; the
+    /// others follow in the order that they have.
+    pub async fn reorder_buffer(
+        &self,
+        right: &Operator,
+        schedule: Uuid,
+        fires: &[Uuid],
+        call: &Call,
+    ) -> Result<Rearranged, CommandError> {
+        distinct(fires)?;
+        let who = right.who();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let row = self.permitted(&tx, right.permit(), schedule).await?;
+        let before = self.waiting(&tx, schedule, fires).await?;
+        let named: HashSet<&Uuid> = fires.iter().collect();
+        let others = before.iter().filter(|fire| !named.contains(fire));
+        let after: Vec<Uuid> = fires.iter().chain(others).copied().collect();
+        if after != before {
+            let places: Vec<(Uuid, i64)> = after.iter().copied().zip(1..).collect();
+            self.store.place_waiting(&tx, schedule, &places).await?;
+            let entry = Entry {
+                action: "buffer.reorder",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(schedule),
+                subject: &row.name,
+                before: Some(json!({ "fires": before })),
+                after: Some(json!({ "fires": after })),
+                ..Entry::default()
+            };
+            self.audit(&tx, who, entry).await?;
+            self.touch(&tx, &row).await?;
+        }
+        let answer = Rearranged { schedule_id: schedule, purged: vec![] };
+        self.remember(&tx, who, call, &answer).await?;
+        self.store.commit(tx).await?;
+        Ok(answer)
+    }
+
+    /// Whoever follows the schedule is to see its buffer change.
+    async fn touch(&self, tx: &DatabaseTransaction, row: &Model) -> Result<(), CommandError> {
+        let (dialect, nothing) = (self.store.dialect(), ActiveModel::default());
+        schedules::update_if_version(tx, dialect, row.id, row.version, nothing).await?;
+        Ok(())
+    }
+
+    /// The schedule's queue, in which each of `fires` must be.
+    async fn waiting(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        fires: &[Uuid],
+    ) -> Result<Vec<Uuid>, CommandError> {
+        let queue = buffers::queue(tx, schedule, 2 * MAX as u64).await?;
+        let queue: Vec<Uuid> = queue.into_iter().map(|fire| fire.id).collect();
+        for (index, fire) in fires.iter().enumerate() {
+            if !queue.contains(fire) {
+                let help = "read the buffer again: it may have started, or been taken out";
+                let field = format!("fireIds[{index}]");
+                return Err(BadInput::new(field, fire, "does not wait in this buffer", help).into());
+            }
+        }
+        Ok(queue)
+    }
+}
+
+fn distinct(fires: &[Uuid]) -> Result<(), BadInput> {
+    if fires.is_empty() {
+        let help = "name at least one fire of the buffer";
+        return Err(BadInput::new("fireIds", "", "is empty", help));
+    }
+    if fires.len() > MAX {
+        let problem = format!("names {} fires; the limit is {MAX}", fires.len());
+        return Err(BadInput::new("fireIds", "", problem, "name fewer"));
+    }
+    let mut seen = HashSet::new();
+    for (index, fire) in fires.iter().enumerate() {
+        if !seen.insert(fire) {
+            let help = "name each fire once";
+            return Err(BadInput::new(format!("fireIds[{index}]"), fire, "is named twice", help));
+        }
+    }
+    Ok(())
+}

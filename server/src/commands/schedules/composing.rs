@@ -1,0 +1,185 @@
+//! A schedule as its rows will have it, from its definition and from what that refers to.
+//!
+//! Nothing is written here, and hardly anything read: who finds what a definition refers to, in a
+//! transaction or before it, and who writes the rows, is none of its business.
+
+use chrono::{DateTime, SubsecRound, Utc};
+use entity::{Keys, audit_event, schedule, schedule_version};
+use sea_orm::{ConnectionTrait, Set};
+use timetable::Timetable;
+use uuid::Uuid;
+
+use super::{cursor, suppression};
+use crate::{
+    access::Viewer,
+    commands::{
+        CommandError, Commands, Saved, UnsetSecret,
+        audit::Entry,
+        quotas::fires_an_hour,
+        unset_secrets,
+        workflows::{At, NewRows, Resolved},
+    },
+    model::{Definition, Task, spec::Spec},
+    random::new_id,
+    store::{schedules, workflows},
+};
+
+/// A schedule that can be written.
+pub(in crate::commands) struct Composed {
+    /// Where it stands in the order.
+    pub(in crate::commands) index: usize,
+    pub(in crate::commands) namespace: Uuid,
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) id: Uuid,
+    pub(in crate::commands) made_at: DateTime<Utc>,
+    /// See `entity::schedule`.
+    pub(in crate::commands) fires_an_hour: i64,
+    row: schedule::ActiveModel,
+    version: schedule_version::ActiveModel,
+    entry: audit_event::ActiveModel,
+    /// The workflow that it brings along.
+    pub(in crate::commands) work: Option<(Uuid, NewRows)>,
+}
+
+impl Composed {
+    /// Where the workflow that it brings along will be, and under which name.
+    pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
+        self.work.as_ref().map(|_| (self.namespace, &*self.name))
+    }
+}
+
+/// What there is before a schedule's rows are.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Begin {
+    id: Uuid,
+    anchor: DateTime<Utc>,
+    now: DateTime<Utc>,
+}
+
+impl Begin {
+    /// Whose timetable is asked for.
+    pub(in crate::commands) fn place(self) -> (Uuid, DateTime<Utc>) {
+        (self.id, self.anchor)
+    }
+}
+
+/// What a schedule is made of, beside its definition.
+pub(in crate::commands) struct Parts<'a> {
+    /// Where it stands in the order.
+    pub(in crate::commands) index: usize,
+    pub(in crate::commands) begin: Begin,
+    pub(in crate::commands) namespace: Uuid,
+    pub(in crate::commands) module: Option<&'a str>,
+    pub(in crate::commands) paused: bool,
+    pub(in crate::commands) timetable: Timetable,
+    pub(in crate::commands) calendars: Option<Keys>,
+    pub(in crate::commands) group: Option<Uuid>,
+    pub(in crate::commands) work: OwnWork,
+}
+
+/// What a schedule runs, and the rows of it that are to be written.
+pub(in crate::commands) type OwnWork = (Resolved, Option<NewRows>);
+
+impl Commands {
+    /// The key of a schedule that is made now, and where its timing is anchored.
+    pub(in crate::commands) fn begin(&self) -> Begin {
+        let now = self.clock.now();
+        Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
+    }
+
+    /// A schedule as its rows will have it, once all that it refers to is found.
+    pub(in crate::commands) fn composed(
+        &self,
+        who: &Viewer,
+        spec: Spec,
+        parts: Parts<'_>,
+    ) -> Result<(Composed, Saved), CommandError> {
+        let Parts { index, begin, namespace, module, paused, timetable, calendars, group, work } =
+            parts;
+        let (Begin { id, anchor, now }, (resolved, brought)) = (begin, work);
+        suppression::allows_something(&spec.calendars, &timetable, now)?;
+        let mut row = spec.columns();
+        row.calendars = Set(calendars);
+        row.fire_count = Set(0);
+        let fires_an_hour = fires_an_hour(&timetable, now);
+        row.fires_an_hour = Set(fires_an_hour);
+        row.group_id = Set(group);
+        row.id = Set(id);
+        row.namespace_id = Set(namespace);
+        row.workflow_id = Set(resolved.id);
+        row.version = Set(1);
+        row.fires_version = Set(1);
+        row.anchor_at = Set(anchor.into());
+        row.shard = Set(cursor::shard(id));
+        row.enabled = Set(!paused);
+        row.module = Set(module.map(str::to_owned));
+        row.created_at = Set(now.into());
+        row.updated_at = Set(now.into());
+        row.paused_reason = Set(paused.then(|| "made paused".to_owned()));
+        row.paused_by = Set(paused.then(|| who.name.clone()));
+        row.paused_at = Set(paused.then(|| now.into()));
+        row.paused_until = Set(None);
+        row.last_fire_at = Set(None);
+        row.deleted_at = Set(None);
+        cursor::Cursor::after(&timetable, now).fill(&mut row);
+        let entry = Entry {
+            action: "schedule.create",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: &spec.name,
+            // It tells the definition: the store takes it from the history, which has it as well.
+            ..Entry::default()
+        };
+        let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
+        let composed = Composed {
+            index,
+            id,
+            namespace,
+            made_at: now,
+            fires_an_hour,
+            row,
+            version: self.version_row(who, id, 1, &spec, &resolved, "made"),
+            entry: self.entry(who, entry),
+            work: brought.map(|rows| (resolved.id, rows)),
+            name: spec.name,
+        };
+        Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
+    }
+
+    /// A task that is a schedule's own: a workflow of its name, as its rows will have it.
+    pub(in crate::commands) async fn own_work<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        who: &Viewer,
+        (namespace, schedule): (Uuid, &str),
+        task: Task,
+    ) -> Result<OwnWork, CommandError> {
+        let mut definition = Definition::single(task);
+        self.check_definition(At::Task("task"), &mut definition, None)?;
+        self.check_namespace(connection, namespace, (At::Task("task"), &definition)).await?;
+        let (mut made, rows) =
+            self.compose_workflow(who, namespace, schedule, &definition, None)?;
+        made.unset = unset_secrets(connection, namespace, &definition).await?;
+        Ok((made, Some(rows)))
+    }
+}
+
+/// What is written, the workflows first. Two orders that share names wait for each other in one
+/// direction only.
+pub(in crate::commands) fn rows_of(
+    mut all: Vec<Composed>,
+) -> (workflows::NewRows, schedules::NewRows) {
+    all.sort_by(|a, b| (&a.name, a.namespace).cmp(&(&b.name, b.namespace)));
+    let (mut works, mut news) = (workflows::NewRows::default(), schedules::NewRows::default());
+    for one in all {
+        if let Some((_, NewRows { workflow, version, entry })) = one.work {
+            works.0.push(workflow);
+            works.1.push(version);
+            works.2.push(entry);
+        }
+        news.0.push(one.row);
+        news.1.push(one.version);
+        news.2.push(one.entry);
+    }
+    (works, news)
+}

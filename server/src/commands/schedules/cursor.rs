@@ -1,0 +1,82 @@
+//! Where a schedule stands in its timetable after the control plane has touched it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, schedule::ActiveModel};
+use sea_orm::Set;
+use timetable::{Timetable, Warning};
+
+/// The next fire that counts, from an instant on.
+///
+/// An edit begins anew from now: what the old definition missed is not made up for with the new
+/// one, so an edit never starts a run of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) struct Cursor {
+    scheduled_at: Option<Timestamp>,
+    fire_at: Option<Timestamp>,
+}
+
+impl Cursor {
+    /// The first fire after `begin`.
+    pub(in crate::commands) fn after(timetable: &Timetable, begin: DateTime<Utc>) -> Self {
+        let next = timetable.next(begin);
+        Self {
+            scheduled_at: next.map(|fire| fire.at.into()),
+            fire_at: next.map(|fire| timetable.due_at(fire.at).into()),
+        }
+    }
+
+    /// No fire is left.
+    pub(in crate::commands) fn none() -> Self {
+        Self { scheduled_at: None, fire_at: None }
+    }
+
+    /// Puts it into the columns.
+    pub(in crate::commands) fn fill(self, row: &mut ActiveModel) {
+        row.next_scheduled_at = Set(self.scheduled_at);
+        row.next_fire_at = Set(self.fire_at);
+    }
+}
+
+/// Up to where the instants from `cursor` on are due at `now`: before the last that has come, if it
+/// still waits for its jitter. One at the most does: jitter ends before the next instant.
+pub(in crate::commands) fn due_until(
+    timetable: &Timetable,
+    cursor: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> DateTime<Utc> {
+    let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
+    let last = timetable.last(now, before(cursor));
+    let waits = last.filter(|fire| timetable.due_at(fire.at) > now);
+    waits.map_or(now, |fire| before(fire.at))
+}
+
+/// A timing that is valid, and what is likely not meant by it.
+pub(in crate::commands) fn warnings(timetable: &Timetable, now: DateTime<Utc>) -> Vec<Warning> {
+    timetable.lint(now)
+}
+
+/// A stable hash of the key over 256, the same on every node and after every restart (FNV-1a).
+pub(in crate::commands) fn shard(id: uuid::Uuid) -> i16 {
+    let hash = id
+        .as_bytes()
+        .iter()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    i16::from(hash.to_le_bytes()[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn shards_are_stable_and_even() {
+        assert_eq!(shard(Uuid::from_u128(1)), shard(Uuid::from_u128(1)));
+        let mut counts = [0_u32; 256];
+        for key in 0..25_600_u128 {
+            counts[usize::try_from(shard(Uuid::from_u128(key))).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|count| (50..=150).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! A change that can be made to many schedules alike: policies, and what they share.
+
+use entity::schedule::Overlap;
+
+use crate::{
+    commands::BadInput,
+    model::{
+        Misfire, Spec, check,
+        spec::{MAX_TAGS, Timing, buffer_limit},
+    },
+};
+
+/// What is None stays as it is; of what may be taken away, `Some(None)` takes it away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ManyEdit {
+    /// Tags that are added behind those that are there.
+    pub add_tags: Vec<String>,
+    /// Tags that are taken away.
+    pub remove_tags: Vec<String>,
+    /// A zone for the expressions as they are.
+    pub zone: Option<String>,
+    /// All calendars, by name.
+    pub calendars: Option<Vec<String>>,
+    /// What they run, by name.
+    pub workflow: Option<String>,
+    /// What to do about missed fires.
+    pub misfire: Option<Misfire>,
+    /// What to do about a fire while a run is alive.
+    pub overlap: Option<Overlap>,
+    /// How many fires wait at the most.
+    pub buffer_limit: Option<Option<i64>>,
+    /// The concurrency group, by name.
+    pub group: Option<Option<String>>,
+    /// Of runs that wait, those of a higher priority are taken first.
+    pub priority: Option<i64>,
+    /// A fire that has not started so long after it was due is skipped.
+    pub start_deadline_seconds: Option<Option<i64>>,
+    /// For how many days what has settled is kept.
+    pub retention_days: Option<Option<i64>>,
+}
+
+impl ManyEdit {
+    /// Makes the change to one.
+    pub fn apply(&self, spec: &mut Spec) {
+        fn set<T: Clone>(place: &mut T, value: Option<&T>) {
+            if let Some(value) = value {
+                place.clone_from(value);
+            }
+        }
+        spec.tags.retain(|tag| !self.remove_tags.contains(tag));
+        for tag in &self.add_tags {
+            if !spec.tags.contains(tag) {
+                spec.tags.push(tag.clone());
+            }
+        }
+        set(&mut spec.timing.zone, self.zone.as_ref());
+        set(&mut spec.calendars, self.calendars.as_ref());
+        set(&mut spec.misfire, self.misfire.as_ref());
+        set(&mut spec.overlap, self.overlap.as_ref());
+        if spec.overlap != Overlap::BufferAll {
+            // Another policy has no limit; one that is given beside it is refused.
+            spec.buffer_limit = None;
+        }
+        set(&mut spec.buffer_limit, self.buffer_limit.as_ref());
+        spec.buffer_limit = buffer_limit(spec.overlap, spec.buffer_limit);
+        set(&mut spec.group, self.group.as_ref());
+        set(&mut spec.priority, self.priority.as_ref());
+        set(&mut spec.start_deadline_seconds, self.start_deadline_seconds.as_ref());
+        set(&mut spec.retention_days, self.retention_days.as_ref());
+    }
+
+    /// Refuses what no schedule could take, before the first is touched.
+    pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
+        if *self == Self::default() {
+            let help = "name what is to be otherwise, such as addTags or priority";
+            return Err(BadInput::new("change", "", "changes nothing", help));
+        }
+        for (list, tags) in [("addTags", &self.add_tags), ("removeTags", &self.remove_tags)] {
+            if tags.len() > MAX_TAGS {
+                let field = format!("change.{list}");
+                let problem = format!("has {} tags; the limit is {MAX_TAGS}", tags.len());
+                return Err(BadInput::new(field, tags.len(), problem, "use fewer"));
+            }
+            for (index, tag) in tags.iter().enumerate() {
+                check::name(&format!("change.{list}[{index}]"), tag)?;
+            }
+        }
+        if let Some(zone) = &self.zone
+            && !timetable::zone_names().any(|name| name == zone)
+        {
+            let help = "give the canonical IANA name, such as Europe/Berlin";
+            return Err(BadInput::new("change.zone", zone, "is no time zone", help));
+        }
+        let mut spec = any_schedule();
+        if self.overlap.is_none() && self.buffer_limit.is_some() {
+            // Those that have no such policy refuse it themselves.
+            spec.overlap = Overlap::BufferAll;
+        }
+        self.apply(&mut spec);
+        spec.check().map_err(|bad| bad.inside("change"))
+    }
+}
+
+/// One that refuses nothing by itself.
+fn any_schedule() -> Spec {
+    Spec {
+        name: "any".to_owned(),
+        note: String::new(),
+        tags: vec![],
+        timing: Timing {
+            expressions: vec!["@daily".to_owned()],
+            zone: "UTC".to_owned(),
+            gap: entity::schedule::DstGap::Shift,
+            overlap: entity::schedule::DstOverlap::First,
+            start_at: None,
+            end_at: None,
+            jitter_seconds: 0,
+        },
+        calendars: vec![],
+        max_fires: None,
+        misfire: Misfire::default(),
+        overlap: Overlap::Skip,
+        buffer_limit: None,
+        group: None,
+        priority: 0,
+        start_deadline_seconds: None,
+        context: serde_json::json!({}),
+        retention_days: None,
+        ping: None,
+    }
+}

@@ -1,0 +1,115 @@
+//! Leaving out the next fires: decided before they are due, with who asked for it and why.
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    fire::{Reason, Verdict},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use timetable::misfire::{self, Fate};
+use uuid::Uuid;
+
+use crate::{
+    access::Operator,
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    engine::planning::accounting,
+    model::check,
+    store::claims::{Advance, NewFire},
+};
+
+/// What was left out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The schedule.
+    pub id: Uuid,
+    /// The instants that do not run, in order; without those that a calendar suppresses anyway.
+    pub instants: Vec<DateTime<Utc>>,
+}
+
+impl Commands {
+    /// Decides the next `count` fires of a schedule, from its cursor on, as skipped; fewer, if
+    /// fewer are left. What calendars suppress on the way is accounted for as such.
+    pub async fn skip_next(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        count: i64,
+        reason: &str,
+        call: &Call,
+    ) -> Result<Skipped, CommandError> {
+        check_order(count, reason)?;
+        let (who, now) = (right.who(), self.clock.now());
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        self.has_right_zones(&tx).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
+        if !row.enabled {
+            let help = "a paused schedule fires nothing: resume it first";
+            return Err(CommandError::conflict(format!("{:?} is paused", row.name), help));
+        }
+        let found = self.store.schedule_with_cursor(&tx, id).await?;
+        let schedule = found.ok_or_else(|| CommandError::not_found("schedule", id))?;
+        let timetable = self.timetable_of(&tx, &row).await?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let entries = match row.next_scheduled_at {
+            Some(cursor) => misfire::upcoming(&timetable, cursor.utc(), count),
+            None => vec![],
+        };
+        let instants: Vec<DateTime<Utc>> = entries
+            .iter()
+            .filter(|entry| entry.fate == Fate::Run)
+            .map(|entry| entry.fire.at)
+            .collect();
+        let Some(last) = instants.last().copied() else {
+            let help = "there is nothing to skip";
+            return Err(CommandError::conflict(format!("{:?} has no fire left", row.name), help));
+        };
+        let next = timetable.next(last);
+        let asked = format!("{}: {}", who.name, reason.trim());
+        let fires: Vec<NewFire> = entries
+            .into_iter()
+            .map(|entry| {
+                if entry.fate == Fate::Suppressed {
+                    let why = (Verdict::Skipped, Reason::Calendar);
+                    return accounting::new_fire(&schedule, entry, why, now);
+                }
+                let why = (Verdict::Skipped, Reason::ByRequest);
+                let fire = accounting::new_fire(&schedule, entry, why, now);
+                NewFire { detail: Some(asked.clone()), ..fire }
+            })
+            .collect();
+        self.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
+        let advance = Advance {
+            schedule_id: id,
+            next_scheduled_at: next.map(|fire| fire.at.into()),
+            next_fire_at: next.map(|fire| timetable.due_at(fire.at).into()),
+            last_fire_at: Some(Timestamp::from(last)),
+            fires: 0,
+        };
+        self.store.advance_cursors(&tx, &[advance]).await?;
+        let entry = Entry {
+            action: "schedule.skip_next",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(id),
+            subject: &row.name,
+            reason: Some(reason),
+            before: None,
+            after: Some(json!({ "count": instants.len(), "from": instants.first(), "to": last })),
+        };
+        self.audit(&tx, who, entry).await?;
+        let skipped = Skipped { id, instants };
+        self.remember(&tx, who, call, &skipped).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_planner();
+        Ok(skipped)
+    }
+}
+
+/// What can be asked of any schedule.
+pub(in crate::commands) fn check_order(count: i64, reason: &str) -> Result<(), BadInput> {
+    check::number("count", count, 1..=100, "fires")?;
+    check::reason("reason", reason)
+}

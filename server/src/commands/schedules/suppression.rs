@@ -1,0 +1,137 @@
+//! The calendars that a schedule names, found by name and kept by key; and the whole definition of
+//! a row, with the names of what it refers to.
+
+use chrono::{DateTime, Utc};
+use entity::{Keys, Timestamp, schedule::Model};
+use sea_orm::ConnectionTrait;
+use timetable::Timetable;
+use uuid::Uuid;
+
+use crate::{
+    commands::{BadInput, CommandError, Commands},
+    model::{
+        calendars::{self, Current},
+        spec::Spec,
+    },
+    store::{DatabaseTransaction, calendars as rows},
+};
+
+impl Commands {
+    /// The definition that a row holds.
+    pub(in crate::commands) async fn spec_of<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+    ) -> Result<Spec, CommandError> {
+        let mut spec = Spec::of(row);
+        if let Some(Keys(keys)) = &row.calendars {
+            let found = rows::by_ids(connection, keys).await?;
+            let name = |key: &Uuid| {
+                let row = found.iter().find(|row| row.id == *key);
+                row.map_or_else(|| key.to_string(), |row| row.name.clone())
+            };
+            spec.calendars = keys.iter().map(name).collect();
+        }
+        spec.group = self.group_name(connection, row.group_id).await?;
+        Ok(spec)
+    }
+
+    /// The timetable that a row holds, with its calendars, from its cursor on.
+    pub(crate) async fn timetable_of<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+    ) -> Result<Timetable, CommandError> {
+        self.timetable_since(connection, row, row.next_scheduled_at.unwrap_or(calendars::NOW)).await
+    }
+
+    /// The same with its calendars as they are now, whatever they were.
+    pub(in crate::commands) async fn timetable_as_of_now<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+    ) -> Result<Timetable, CommandError> {
+        self.timetable_since(connection, row, calendars::NOW).await
+    }
+
+    async fn timetable_since<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+        since: Timestamp,
+    ) -> Result<Timetable, CommandError> {
+        let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
+        let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
+        let current = calendars::read(connection, row.calendars.as_ref(), since).await?;
+        let timetable = calendars::with(plain, row.calendars.as_ref(), &current);
+        Ok(timetable.map_err(BadInput::of_calendars)?)
+    }
+
+    /// The timetable that a definition asks for, for a schedule with that key and anchor, and the
+    /// keys of its calendars. They are held until the transaction ends.
+    pub(in crate::commands) async fn timetable(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        spec: &Spec,
+        (id, anchor): (Uuid, DateTime<Utc>),
+    ) -> Result<(Timetable, Option<Keys>), CommandError> {
+        let definition = spec.timing.definition(id, anchor);
+        let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
+        self.suppressed(tx, namespace, plain, (&spec.calendars, true)).await
+    }
+
+    /// The same timetable with the calendars of those names, and their keys. Those that are held
+    /// are not deleted before the transaction ends.
+    pub(crate) async fn suppressed<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+        plain: Timetable,
+        (names, are_held): (&[String], bool),
+    ) -> Result<(Timetable, Option<Keys>), CommandError> {
+        if names.is_empty() {
+            return Ok((plain, None));
+        }
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                let field = format!("calendars[{index}]");
+                return Err(BadInput::new(field, name, "is named twice", "name it once").into());
+            }
+        }
+        let found = rows::by_names(connection, namespace, names, are_held).await?;
+        let mut keys = Vec::with_capacity(names.len());
+        let mut current = Current::new();
+        for (index, name) in names.iter().enumerate() {
+            let row = found.iter().find(|row| row.name == *name).ok_or_else(|| {
+                let help = "name a calendar of this namespace, or make it first";
+                BadInput::new(format!("calendars[{index}]"), name, "does not exist", help)
+            })?;
+            keys.push(row.id);
+            current.insert(row.id, calendars::compile(row));
+        }
+        let keys = Keys(keys);
+        let timetable = calendars::with(plain, Some(&keys), &current);
+        Ok((timetable.map_err(BadInput::of_calendars)?, Some(keys)))
+    }
+}
+
+/// Refuses calendars that let nothing through of a timing that would fire.
+pub(crate) fn allows_something(
+    names: &[String],
+    timetable: &Timetable,
+    now: DateTime<Utc>,
+) -> Result<(), BadInput> {
+    if !silences(timetable, now) {
+        return Ok(());
+    }
+    let help = "change the timing, or leave out the calendar that is too strict";
+    Err(BadInput::new("calendars", names.join(", "), "never allow any fire of this timing", help))
+}
+
+/// Whether a timetable would fire again if it were not for its calendars.
+pub(in crate::commands) fn silences(timetable: &Timetable, now: DateTime<Utc>) -> bool {
+    timetable.has_calendars()
+        && timetable.next(now).is_some()
+        && timetable.next_allowed(now).is_none()
+}

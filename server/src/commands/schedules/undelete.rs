@@ -1,0 +1,145 @@
+//! Bringing a deleted schedule back, with its own workflow, as it was. Deletion is soft for a week:
+//! until retention has purged the row, nothing of the definition is lost.
+
+use chrono::{DateTime, Utc};
+use entity::schedule::{ActiveModel, Model};
+use sea_orm::Set;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    cursor,
+    writing::{changed_at, name_broken, snapshot},
+};
+use crate::{
+    access::Editor,
+    commands::{BadInput, Call, CommandError, Commands, Saved, audit::Entry, workflows::Resolved},
+    engine::planning::closing,
+    model::{Spec, check},
+    store::{DatabaseTransaction, quotas::Usage, schedules, workflows},
+};
+
+/// An order to bring a schedule back.
+#[derive(Clone, Debug)]
+pub struct Undelete {
+    /// The deleted schedule.
+    pub id: Uuid,
+    /// The name that it gets; the one that it had, without one.
+    pub name: Option<String>,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+impl Commands {
+    /// Brings a deleted schedule back. It fires from now on: what was due while it was deleted is
+    /// not made up for. It is paused if it was paused when it was deleted.
+    pub async fn undelete_schedule(
+        &self,
+        right: &Editor,
+        order: &Undelete,
+        call: &Call,
+    ) -> Result<Saved, CommandError> {
+        if let Some(reason) = &order.reason {
+            check::text("reason", reason, 500)?;
+        }
+        let (who, now) = (right.who(), self.clock.now());
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        self.has_right_zones(&tx).await?;
+        let found = schedules::lock_deleted(&tx, order.id).await?;
+        let row = found.ok_or_else(|| CommandError::not_found("deleted schedule", order.id))?;
+        right.permit().over(row.namespace_id, "deleted schedule", order.id)?;
+        if let Some(module) = &row.module {
+            let problem = format!("{:?} was declared by the module {module:?}", row.name);
+            let help = "put it back into the module's file and deploy that";
+            return Err(CommandError::conflict(problem, help));
+        }
+        let more = Usage { schedules: 1, fires_an_hour: row.fires_an_hour };
+        self.admit_one(&tx, row.namespace_id, more).await?;
+        let mut spec = self.spec_of(&tx, &row).await?;
+        if let Some(name) = &order.name {
+            check::name("name", name)?;
+            spec.name.clone_from(name);
+        }
+        let workflow = self.workflow_back(&tx, &row, &spec).await?;
+        let saved = self.write_back(&tx, &row, &spec, now).await?;
+        let told = "brought back after it was deleted";
+        let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, told);
+        schedules::insert_version(&tx, kept).await?;
+        let entry = Entry {
+            action: "schedule.undelete",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &spec.name,
+            reason: order.reason.as_deref(),
+            before: Some(json!({ "name": row.name, "deletedAt": row.deleted_at })),
+            after: Some(snapshot(&spec, &workflow)),
+        };
+        self.audit(&tx, who, entry).await?;
+        self.remember(&tx, who, call, &saved).await?;
+        self.store.commit_after_handoffs(tx).await?;
+        self.signals.wake_planner();
+        Ok(saved)
+    }
+
+    /// The schedule's workflow, brought back if it went with the schedule.
+    async fn workflow_back(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &Model,
+        spec: &Spec,
+    ) -> Result<Resolved, CommandError> {
+        let found = workflows::by_ids(tx, &[row.workflow_id]).await?.pop();
+        let missing = || CommandError::not_found("workflow", row.workflow_id);
+        let workflow = found.ok_or_else(missing)?;
+        let (id, version) = (workflow.id, workflow.version);
+        if workflow.deleted_at.is_none() {
+            return Ok(Resolved::as_it_is(id, workflow.name, version));
+        }
+        // Its own workflow bears its name.
+        let name = if workflow.name == row.name { &spec.name } else { &workflow.name };
+        if let Some(other) = workflows::by_name(tx, row.namespace_id, name).await? {
+            let help = "give another name, or rename or delete that workflow";
+            let problem = format!("has the name of the workflow {}", other.id);
+            return Err(BadInput::new("name", name, problem, help).into());
+        }
+        workflows::undelete(tx, id, name).await?;
+        Ok(Resolved::as_it_is(id, name.clone(), version))
+    }
+
+    async fn write_back(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &Model,
+        spec: &Spec,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, CommandError> {
+        let place = (row.id, row.anchor_at.utc());
+        let (timetable, keys) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let version = row.version + 1;
+        let group_id = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
+        let mut columns = ActiveModel {
+            group_id: Set(group_id),
+            calendars: Set(keys),
+            version: Set(version),
+            // Fires that were on their way when it was deleted keep their verdict.
+            fires_version: Set(version),
+            updated_at: Set(changed_at(row, now)),
+            enabled: Set(row.paused_at.is_none()),
+            ..spec.columns()
+        };
+        if spec.max_fires.is_some_and(|max| max <= row.fire_count) {
+            cursor::Cursor::none().fill(&mut columns);
+        } else {
+            let place = (row.id, row.last_fire_at);
+            let begin = closing::begin(&self.store, tx, place, now).await?;
+            cursor::Cursor::after(&timetable, begin).fill(&mut columns);
+        }
+        let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
+        written.map_err(|error| name_broken(error, &spec.name))?;
+        let warnings = cursor::warnings(&timetable, now);
+        Ok(Saved { id: row.id, row: None, warnings, unset: vec![] })
+    }
+}

@@ -1,0 +1,158 @@
+//! What is sealed, sealed anew with the current key: secrets, and what is not shown of channels.
+
+use entity::{alert_channel, secret};
+use sea_orm::Set;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::vault::{refused, sealed};
+use crate::{
+    access::Owner,
+    commands::{CommandError, Commands, audit::Entry},
+    engine::alerting::alerts::Way,
+    store::{DatabaseTransaction, StoreError, alerts, secrets},
+    vault::{Place, Sealed, Vault, VaultError},
+};
+
+/// So many are sealed anew in one transaction.
+const AT_ONCE: u64 = 100;
+
+/// What one turn of sealing anew did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rotated {
+    /// So many are sealed with the current key now.
+    pub done: usize,
+    /// Those that could not be opened, and why.
+    pub failed: Vec<String>,
+    /// Where the next turn begins; none when there is nothing left.
+    pub next: Option<Uuid>,
+}
+
+/// A row of which something is sealed.
+trait Sealable: Sized {
+    /// What the audit log calls such rows.
+    const WHAT: &'static str;
+
+    /// Some rows after one that another key than this one seals, locked.
+    async fn lock_some(
+        tx: &DatabaseTransaction,
+        key_id: &str,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Self>, StoreError>;
+
+    fn id(&self) -> Uuid;
+
+    /// Opened with the key that it has, and sealed with the current one.
+    fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError>;
+
+    async fn write(&self, tx: &DatabaseTransaction, sealed: Sealed) -> Result<(), StoreError>;
+}
+
+impl Sealable for secret::Model {
+    const WHAT: &'static str = "secrets";
+
+    async fn lock_some(
+        tx: &DatabaseTransaction,
+        key_id: &str,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Self>, StoreError> {
+        secrets::lock_sealed_otherwise(tx, key_id, after, AT_ONCE).await
+    }
+
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError> {
+        let place = Place::Secret { namespace: self.namespace_id, name: &self.name };
+        vault.seal(place, &vault.open(place, &sealed(self))?)
+    }
+
+    async fn write(&self, tx: &DatabaseTransaction, sealed: Sealed) -> Result<(), StoreError> {
+        let (key_id, sealed) = (Set(sealed.key_id), Set(sealed.text));
+        let write = secret::ActiveModel { key_id, sealed, ..secret::ActiveModel::default() };
+        secrets::update(tx, self.id, write).await
+    }
+}
+
+impl Sealable for alert_channel::Model {
+    const WHAT: &'static str = "alert_channels";
+
+    async fn lock_some(
+        tx: &DatabaseTransaction,
+        key_id: &str,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Self>, StoreError> {
+        alerts::sealed::lock_sealed_otherwise(tx, key_id, after, AT_ONCE).await
+    }
+
+    fn id(&self) -> Uuid {
+        self.id
+    }
+
+    fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError> {
+        let place = Place::Channel { id: self.id, name: &self.name };
+        let (key_id, sealed) = Way::read(self, vault)?.sealed(place, vault)?;
+        let key_id = key_id.ok_or_else(|| VaultError::broken(place))?;
+        Ok(Sealed { key_id, text: sealed.0 })
+    }
+
+    async fn write(&self, tx: &DatabaseTransaction, sealed: Sealed) -> Result<(), StoreError> {
+        let (key_id, sealed) = (Set(Some(sealed.key_id)), Set(alert_channel::Sealed(sealed.text)));
+        let write =
+            alert_channel::ActiveModel { key_id, sealed, ..alert_channel::ActiveModel::default() };
+        alerts::channels::update(tx, self.id, write).await
+    }
+}
+
+impl Commands {
+    /// Seals some secrets after `after` with the current key that another one seals. To be called
+    /// until nothing is left; broken off, it is simply called again.
+    pub async fn rotate_secrets(
+        &self,
+        right: &Owner,
+        after: Option<Uuid>,
+    ) -> Result<Rotated, CommandError> {
+        self.rotate::<secret::Model>(right, after).await
+    }
+
+    /// The same of what is not shown of alert channels.
+    pub async fn rotate_channels(
+        &self,
+        right: &Owner,
+        after: Option<Uuid>,
+    ) -> Result<Rotated, CommandError> {
+        self.rotate::<alert_channel::Model>(right, after).await
+    }
+
+    async fn rotate<Row: Sealable>(
+        &self,
+        right: &Owner,
+        after: Option<Uuid>,
+    ) -> Result<Rotated, CommandError> {
+        let current = self.vault.current().map_err(refused)?;
+        let tx = self.store.begin().await?;
+        secrets::lock_sealing(&tx, self.store.dialect()).await?;
+        let rows = Row::lock_some(&tx, current, after).await?;
+        let mut turn = Rotated { next: rows.last().map(Row::id), ..Rotated::default() };
+        for row in rows {
+            match row.sealed_anew(&self.vault) {
+                Ok(sealed) => {
+                    row.write(&tx, sealed).await?;
+                    turn.done += 1;
+                }
+                Err(error) => turn.failed.push(format!("failed to {error}")),
+            }
+        }
+        if turn.done > 0 {
+            let entry = Entry {
+                action: "secret.rotate",
+                after: Some(json!({ (Row::WHAT): turn.done, "key": current })),
+                ..Entry::default()
+            };
+            self.audit(&tx, right.who(), entry).await?;
+        }
+        self.store.commit(tx).await?;
+        Ok(turn)
+    }
+}

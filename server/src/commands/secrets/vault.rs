@@ -1,0 +1,226 @@
+//! Secrets set and deleted. No value comes out of here, nor into the audit log.
+
+use std::ops::RangeInclusive;
+
+use entity::secret::{ActiveModel, Model};
+use sea_orm::Set;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    access::{Admin, Viewer},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
+    random::new_id,
+    store::{Constraint, DatabaseTransaction, StoreError, secrets},
+    vault::{Place, Sealed, Vault, VaultError},
+};
+
+/// What is shorter cannot be told from other texts when it is to be masked.
+const BYTES: RangeInclusive<usize> = 6..=64 * 1024;
+
+/// Each line is masked on its own, at every line that a task prints.
+const LINES: usize = 500;
+
+/// A value that tasks are to use.
+#[derive(Debug)]
+pub struct NewSecret {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// What templates call it.
+    pub name: String,
+    /// What it is.
+    pub value: SecretString,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl Commands {
+    /// The same commands on a server with these keys.
+    pub fn with_vault(self, vault: Vault) -> Self {
+        Self { vault, ..self }
+    }
+
+    /// Makes a secret, or gives it another value.
+    pub async fn set_secret(
+        &self,
+        right: &Admin,
+        new: NewSecret,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            self.is_still(&tx, earlier, &new.value).await?;
+            return Ok(earlier);
+        }
+        let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
+        check_name(&new.name)?;
+        check_value(&new.value)?;
+        let reason = new.reason.as_deref();
+        reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
+        let place = Place::Secret { namespace, name: &new.name };
+        // With another key, this server and those that hold the right one would not open each
+        // other's secrets: nor may two servers with different keys both set the first one.
+        secrets::lock_sealing(&tx, self.store.dialect()).await?;
+        self.vault.check_in(&tx).await.map_err(refused)?;
+        let Sealed { key_id, text } = self.vault.seal(place, &new.value).map_err(refused)?;
+        let before = secrets::lock(&tx, namespace, &new.name).await?;
+        let now = self.clock.now();
+        let (id, version) =
+            before.as_ref().map_or_else(|| (new_id(now), 1), |row| (row.id, row.version + 1));
+        let after = json!({ "version": version, "key": key_id });
+        let row = ActiveModel {
+            key_id: Set(key_id),
+            sealed: Set(text),
+            version: Set(version),
+            set_by: Set(right.who().name.clone()),
+            updated_at: Set(now.into()),
+            ..ActiveModel::default()
+        };
+        match &before {
+            Some(_) => secrets::update(&tx, id, row).await?,
+            None => {
+                let row = ActiveModel {
+                    id: Set(id),
+                    namespace_id: Set(namespace),
+                    name: Set(new.name.clone()),
+                    created_at: Set(now.into()),
+                    ..row
+                };
+                secrets::insert(&tx, row).await.map_err(|error| set_at_once(error, &new.name))?;
+            }
+        }
+        let what = ("secret.set", reason);
+        let change = (before.as_ref().map(shown), Some(after));
+        self.audit_secret(&tx, right.who(), (id, namespace, &new.name), what, change).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Removes a secret. Tasks that ask for it fail from now on.
+    pub async fn delete_secret(
+        &self,
+        right: &Admin,
+        (namespace, name): (&str, &str),
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let namespace = self.namespace(&tx, right.permit(), namespace).await?;
+        let row = secrets::lock(&tx, namespace, name).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("secret", name))?;
+        secrets::delete(&tx, row.id).await?;
+        let (what, change) = (("secret.delete", reason), (Some(shown(&row)), None));
+        self.audit_secret(&tx, right.who(), (row.id, namespace, name), what, change).await?;
+        self.remember(&tx, right.who(), call, &row.id).await?;
+        self.store.commit(tx).await?;
+        Ok(row.id)
+    }
+
+    /// Refuses to answer a repeated call for a value that is not the one that was set: what is told
+    /// apart by its arguments is told apart without the value.
+    async fn is_still(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+        value: &SecretString,
+    ) -> Result<(), CommandError> {
+        let row = secrets::by_id(tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("secret", id))?;
+        let place = Place::Secret { namespace: row.namespace_id, name: &row.name };
+        let there = self.vault.open(place, &sealed(&row)).map_err(refused)?;
+        if there.expose_secret() == value.expose_secret() {
+            return Ok(());
+        }
+        let problem = "the idempotency key was used for another value, or the secret was set since";
+        Err(CommandError::conflict(problem, "use a new key for each call"))
+    }
+
+    async fn audit_secret(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        (id, namespace, name): (Uuid, Uuid, &str),
+        (action, reason): (&'static str, Option<&str>),
+        (before, after): (Option<Value>, Option<Value>),
+    ) -> Result<(), CommandError> {
+        let entry = Entry {
+            action,
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: name,
+            reason,
+            before,
+            after,
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+}
+
+pub(in crate::commands) fn sealed(row: &Model) -> Sealed {
+    Sealed { key_id: row.key_id.clone(), text: row.sealed.clone() }
+}
+
+fn shown(row: &Model) -> Value {
+    json!({ "version": row.version, "key": row.key_id })
+}
+
+/// What templates can write behind `secrets.`.
+fn check_name(name: &str) -> Result<(), BadInput> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let problem = if name.is_empty() {
+        "is empty"
+    } else if name.len() > 64 {
+        "is longer than 64 characters"
+    } else if !name.bytes().all(is_word) || name.as_bytes()[0].is_ascii_digit() {
+        "is no name for a secret"
+    } else {
+        return Ok(());
+    };
+    let help = "use 1 to 64 letters, digits and _, no digit first";
+    Err(BadInput::new("name", name, problem, help))
+}
+
+fn check_value(value: &SecretString) -> Result<(), BadInput> {
+    let value = value.expose_secret();
+    let problem = if !BYTES.contains(&value.len()) {
+        let (least, most) = (BYTES.start(), BYTES.end());
+        format!("has {} bytes; give {least} to {most}", value.len())
+    } else if value.contains('\0') {
+        "has a NUL character".to_owned()
+    } else if value.lines().count() > LINES {
+        format!("has {} lines; give at most {LINES}", value.lines().count())
+    } else {
+        return Ok(());
+    };
+    let help = "what is shorter could not be masked in logs; keep what is larger in a file";
+    Err(BadInput::new("value", "", problem, help))
+}
+
+fn set_at_once(error: StoreError, name: &str) -> CommandError {
+    if matches!(error, StoreError::Broken { constraint: Constraint::SecretName }) {
+        let problem = format!("somebody else set the secret {name:?} at this moment");
+        return CommandError::conflict(problem, "look whose value is to count, and set it again");
+    }
+    error.into()
+}
+
+/// What stands in the way is the server's configuration.
+pub(in crate::commands) fn refused(error: VaultError) -> CommandError {
+    match error {
+        VaultError::Store(error) => error.into(),
+        error @ (VaultError::NoKey
+        | VaultError::OtherKey { .. }
+        | VaultError::Broken { .. }
+        | VaultError::Missing { .. }
+        | VaultError::NoRandom) => {
+            CommandError::conflict(format!("cannot {error}"), "docs/secrets.md says more")
+        }
+    }
+}

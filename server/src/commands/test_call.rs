@@ -1,0 +1,220 @@
+//! A target tried once, without a schedule and without a run.
+//!
+//! It does what an attempt does: secrets are opened, templates filled in, the request goes through
+//! the same guard. So it may have the same effects, and needs the same right as saving the target.
+//! Nothing of it is kept but its entry in the audit log, which is written before it begins.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{BadInput, Call, CommandError, Commands, audit::Entry, secrets, workflows::At};
+use crate::{
+    access::Editor,
+    model::{Definition, Task, check},
+    random::new_id,
+    store::{schedules, workflows as rows},
+    target::{Invocation, Line, Names, Outcome, Target},
+    vault::{Mask, VaultError, Whose},
+};
+
+/// The largest number of test calls of a node at once.
+pub(super) const AT_ONCE: usize = 4;
+/// The longest that one may take: its caller waits for the answer.
+const MAX_SECONDS: f64 = 20.0;
+/// The number of lines that are kept: the first.
+const MAX_LINES: usize = 200;
+
+/// A target to be tried.
+#[derive(Clone, Debug)]
+pub struct TestCall {
+    /// The namespace whose secrets it may name, by name.
+    pub namespace: String,
+    /// The target, and how long it may take.
+    pub task: Task,
+    /// What templates call `context`.
+    pub context: Option<Value>,
+    /// The schedule that is edited, if one is: masked values stand for those of its task.
+    pub schedule_id: Option<Uuid>,
+}
+
+/// What a target did.
+#[derive(Debug)]
+pub struct TestCalled {
+    /// How it ended, secrets masked.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+    /// What it wrote, secrets masked.
+    pub lines: Vec<Line>,
+}
+
+impl Commands {
+    /// Carries out a target once, from here.
+    pub async fn test_call(
+        &self,
+        right: &Editor,
+        order: TestCall,
+        call: &Call,
+    ) -> Result<TestCalled, CommandError> {
+        let TestCall { namespace: name, task, context, schedule_id } = order;
+        let context = context.unwrap_or_else(|| json!({}));
+        check::context("context", &context)?;
+        let limit = Duration::from_secs_f64(MAX_SECONDS);
+        if task.timeout().is_zero() || task.timeout() > limit {
+            let (field, value) = ("task.timeoutSeconds", task.timeout().as_secs_f64());
+            let help = format!("give more than 0 and at most {MAX_SECONDS}");
+            return Err(BadInput::new(field, value, "is no time for a test call", help).into());
+        }
+        let connection = self.store.read();
+        let namespace = self.namespace(connection, right.permit(), &name).await?;
+        right.permit().over(namespace, "namespace", &name)?;
+        let old = self.edited(right, namespace, schedule_id).await?;
+        let mut definition = Definition::single(task);
+        let at = At::Task("task");
+        self.check_definition(at, &mut definition, old.as_ref())?;
+        self.check_namespace(connection, namespace, (at, &definition)).await?;
+        let Some(task) = definition.tasks.pop() else {
+            return Err(BadInput::new("task.target", "", "is missing", "give one").into());
+        };
+        // Never closed.
+        let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
+        self.note_test_call(right, namespace, (&name, &task.target), call).await?;
+        let called = self.try_out(namespace, &name, (&task, context)).await;
+        drop(place);
+        called
+    }
+
+    /// The definition of the schedule that is edited.
+    async fn edited(
+        &self,
+        right: &Editor,
+        namespace: Uuid,
+        schedule: Option<Uuid>,
+    ) -> Result<Option<Definition>, CommandError> {
+        let Some(id) = schedule else { return Ok(None) };
+        let connection = self.store.read();
+        let row = schedules::by_id(connection, id).await?.filter(|row| row.deleted_at.is_none());
+        let row = row.filter(|row| row.namespace_id == namespace);
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", id))?;
+        right.permit().over(row.namespace_id, "schedule", id)?;
+        let workflow = rows::by_ids(connection, &[row.workflow_id]).await?.pop();
+        match workflow {
+            Some(workflow) => Ok(Some(self.definition_of(connection, &workflow).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes down that a target is tried, before it is. A call that is repeated with the same key is
+    /// refused: what the first one answered is not kept.
+    async fn note_test_call(
+        &self,
+        right: &Editor,
+        namespace: Uuid,
+        (name, target): (&str, &Target),
+        call: &Call,
+    ) -> Result<(), CommandError> {
+        let tx = self.store.begin().await?;
+        if self.recall::<bool>(&tx, right.who(), call).await?.is_some() {
+            let problem = "this call was made already, and its answer is not kept";
+            return Err(CommandError::conflict(problem, "give another key to call again"));
+        }
+        let shown = serde_json::to_value(secrets::masked(target)).unwrap_or_default();
+        let entry = Entry {
+            action: "target.test",
+            namespace: Some(namespace),
+            subject: name,
+            after: Some(json!({ "target": shown })),
+            ..Entry::default()
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        self.remember(&tx, right.who(), call, &true).await?;
+        Ok(self.store.commit(tx).await?)
+    }
+
+    async fn try_out(
+        &self,
+        namespace: Uuid,
+        name: &str,
+        (task, context): (&Task, Value),
+    ) -> Result<TestCalled, CommandError> {
+        let began = self.clock.instant();
+        let failed = |message: String| TestCalled {
+            outcome: Outcome::Failed { message, output: Value::Null },
+            took: self.clock.instant().duration_since(began),
+            lines: vec![],
+        };
+        let opened = match self.test_secrets(namespace, task).await {
+            Ok(opened) => opened,
+            Err(message) => return Ok(failed(message)),
+        };
+        let now = self.clock.now();
+        let id = new_id(now);
+        let invocation = Invocation {
+            run_id: id,
+            attempt: 1,
+            task: task.name.clone(),
+            namespace: name.to_owned(),
+            schedule: None,
+            schedule_id: None,
+            scheduled_at: Some(now),
+            idempotency_key: format!("test-{}", id.simple()),
+            traceparent: None,
+            context,
+            timeout: task.timeout(),
+            kill_grace: Duration::from_secs(1).min(task.kill_grace()),
+        };
+        let names = Names {
+            invocation: &invocation,
+            scheduled_at: now,
+            previous_fire: None,
+            tasks: &json!({}),
+            secrets: &opened,
+        };
+        let target = match self.executor.fill_in(&task.target, &names).await {
+            Ok(target) => target,
+            // The messages of templates repeat no value of theirs.
+            Err(error) => return Ok(failed(error.to_string())),
+        };
+        let mask = Mask::of(opened.values());
+        let (lines, written) = mpsc::channel(MAX_LINES);
+        let stop = CancellationToken::new();
+        let work = self.executor.execute(&target, &invocation, lines, stop);
+        let (outcome, lines) = tokio::join!(work, kept(written, &mask));
+        let took = self.clock.instant().duration_since(began);
+        Ok(TestCalled { outcome: mask.outcome(outcome), took, lines })
+    }
+
+    /// The secrets that the target names, or why one cannot be had.
+    async fn test_secrets(
+        &self,
+        namespace: Uuid,
+        task: &Task,
+    ) -> Result<BTreeMap<String, SecretString>, String> {
+        let names = task.target.secret_names();
+        let place = (&self.store, &self.clock);
+        let opening = self.vault.opened(place, Whose::Namespace(namespace), &names);
+        match self.clock.timeout(task.timeout(), opening).await {
+            Ok(Ok(opened)) => Ok(opened),
+            Ok(Err(error @ VaultError::Store(_))) => Err(format!("failed to {error}")),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("failed to read its secrets in time".to_owned()),
+        }
+    }
+}
+
+/// The first lines, masked; the others are read and dropped, so that the target need not wait.
+async fn kept(mut written: mpsc::Receiver<Line>, mask: &Mask) -> Vec<Line> {
+    let mut lines = Vec::new();
+    while let Some(line) = written.recv().await {
+        if lines.len() < MAX_LINES {
+            let is_cut = line.left_out > 0;
+            lines.push(Line { text: mask.text(line.text, is_cut), ..line });
+        }
+    }
+    lines
+}

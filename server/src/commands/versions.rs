@@ -1,0 +1,40 @@
+//! Whether a change may be made of what is there.
+
+use super::CommandError;
+
+/// Whether people may change `what`, such as `calendar`: code owns what it declares.
+pub(crate) fn owned_by_people(
+    what: &str,
+    name: &str,
+    module: Option<&str>,
+) -> Result<(), CommandError> {
+    match module {
+        None => Ok(()),
+        Some(module) => Err(CommandError::conflict(
+            format!("the {what} {name:?} is declared by the module {module:?}"),
+            "change the module's file and deploy it",
+        )),
+    }
+}
+
+/// The version of `what` that a change was made from, if the caller says which; it must be the one
+/// that is there.
+pub(crate) fn version(
+    what: &str,
+    expected: impl Into<Option<i32>>,
+    there: i32,
+) -> Result<(), CommandError> {
+    match expected.into() {
+        Some(expected) if expected != there => Err(stale(what, expected, there)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The refusal of a change of `what` that was made from another version than is there.
+pub(crate) fn stale(what: &str, expected: i32, there: i32) -> CommandError {
+    CommandError::Conflict {
+        problem: format!("version {there} is there, the change was made from version {expected}"),
+        help: format!("read the {what} again and repeat the change"),
+        versions: Some((expected, there)),
+    }
+}

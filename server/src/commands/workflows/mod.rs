@@ -1,0 +1,443 @@
+//! Workflows, as schedules and modules bring them along.
+//!
+//! A definition is never changed: an edit adds a version and points the workflow at it, so a run
+//! keeps what it started with.
+//!
+//! - `standalone`: workflows made, changed and deleted by themselves
+
+pub(super) mod standalone;
+
+use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
+use sea_orm::{ConnectionTrait, Set};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    BadInput, CommandError, Commands, UnsetSecret, error::schedule_name_taken, secrets,
+    unset_secrets,
+};
+use crate::{
+    access::Viewer,
+    model::{Definition, Problem, Task, check, naming},
+    random::new_id,
+    store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
+    target::Scope,
+};
+
+/// What a schedule is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// An existing workflow, by name.
+    Workflow(String),
+    /// A task of its own: a workflow with the schedule's name.
+    Task(Box<Task>),
+    /// What it ran once: the workflow of that name, as in that version if it is its own.
+    Past {
+        /// The workflow.
+        name: String,
+        /// Its version then.
+        version: i32,
+    },
+}
+
+/// A workflow as a command leaves it, for the history.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub(super) id: Uuid,
+    pub(super) name: String,
+    pub(super) version: i32,
+    /// What happened to it, if anything did.
+    pub(super) change: Option<String>,
+    /// What it asks for and does not find, if a definition was given.
+    pub(super) unset: Vec<UnsetSecret>,
+}
+
+impl Resolved {
+    /// One that is left as it is.
+    pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
+        Self { id, name, version, change: None, unset: vec![] }
+    }
+}
+
+/// A new workflow, and what is told of it.
+#[derive(Debug)]
+pub(super) struct NewRows {
+    pub(super) workflow: workflow::ActiveModel,
+    pub(super) version: workflow_version::ActiveModel,
+    pub(super) entry: audit_event::ActiveModel,
+}
+
+impl Commands {
+    /// The workflow that a schedule named `schedule` is to run; `current` is the schedule's row
+    /// when it exists already.
+    pub(super) async fn resolve(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        (schedule, current): (&str, Option<&schedule::Model>),
+        work: Work,
+    ) -> Result<Resolved, CommandError> {
+        let task = match work {
+            Work::Workflow(name) => {
+                let found = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
+                    let help = "name a workflow of this namespace, or give a task";
+                    BadInput::new("workflow", &name, "does not exist", help)
+                })?;
+                return Ok(Resolved::as_it_is(found.id, name, found.version));
+            }
+            Work::Past { name, version } => {
+                let then = (name, version);
+                return self.resolve_past(tx, who, namespace, current, then).await;
+            }
+            Work::Task(task) => task,
+        };
+        let existing = workflows::by_name(tx, namespace, schedule).await?;
+        let mut definition = Definition::single(*task);
+        let Some(existing) = existing else {
+            self.check_definition(At::Task("task"), &mut definition, None)?;
+            self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
+            return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
+        };
+        let except = current.map(|row| row.id);
+        if existing.module.is_some() || workflows::users(tx, existing.id, except).await? > 0 {
+            let named = schedules::by_name(tx, namespace, schedule).await?;
+            if named.is_some_and(|row| Some(row.id) != except) {
+                return Err(schedule_name_taken(schedule).into());
+            }
+            let help = "name that workflow instead of giving a task, or choose another name";
+            let problem = "has the name of a workflow that others run";
+            return Err(BadInput::new("name", schedule, problem, help).into());
+        }
+        // Only the schedule's own task is a base for masked secrets: not one that was left behind
+        // by another schedule of that name.
+        let own = current.is_some_and(|row| row.workflow_id == existing.id);
+        let old = self.definition_of(tx, &existing).await?;
+        self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
+        self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
+        self.revise_workflow(tx, who, &existing, &old, &definition).await
+    }
+
+    /// A schedule's own workflow bears its name: another name of the schedule is one of the
+    /// workflow, too, or the next edit would not find the task and the secrets in it.
+    pub(super) async fn rename_along(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &schedule::Model,
+        current: Resolved,
+        name: &str,
+    ) -> Result<Resolved, CommandError> {
+        if name == row.name || current.name != row.name {
+            return Ok(current);
+        }
+        let found = workflows::by_ids(tx, &[current.id]).await?;
+        let is_own = found.iter().any(|workflow| workflow.module.is_none())
+            && workflows::users(tx, current.id, Some(row.id)).await? == 0;
+        if is_own {
+            let renamed = workflows::rename(tx, current.id, name).await;
+            renamed.map_err(|error| name_broken(error, name))?;
+            return Ok(Resolved { name: name.to_owned(), ..current });
+        }
+        Ok(current)
+    }
+
+    /// Fills in kept secrets, and checks that the definition can be run here.
+    pub(super) fn check_definition(
+        &self,
+        at: At<'_>,
+        definition: &mut Definition,
+        old: Option<&Definition>,
+    ) -> Result<(), CommandError> {
+        // Its shape first: how many tasks are looked at is limited there.
+        definition.validate().map_err(|problem| bad_definition(at, problem))?;
+        let before = definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
+        let alone = definition.tasks.len() == 1;
+        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
+            let field = at.task(index);
+            let same = |other: &&Task| other.name == task.name;
+            // A lone task may have been given another name.
+            let only = old.filter(|old| alone && old.tasks.len() == 1);
+            let kept = old.and_then(|old| old.tasks.iter().find(same));
+            let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
+            let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
+            retained
+                .map_err(|bad| BadInput { field: bad.field.replacen("task", &field, 1), ..bad })?;
+            let holds_secrets =
+                secrets::holds_any(&task.target) || !task.target.secret_names().is_empty();
+            if task.target.has_open_origin() && holds_secrets {
+                let problem = "lets a template choose the server while the request carries secrets";
+                let help =
+                    "write scheme and host out, or take the secret headers and signature away";
+                return Err(
+                    BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
+                );
+            }
+            let scope = Scope { before, ..Scope::ALONE };
+            let checked = self.executor.check_in(&task.target, scope);
+            checked.map_err(|error| BadInput::target(&field, error))?;
+        }
+        let json = json_of(definition)?;
+        if check::has_nul(&json) {
+            let problem = "has a text with a NUL character (\\u0000)";
+            return Err(BadInput::new(at.field(), "", problem, "remove it").into());
+        }
+        check::nests(at.field(), &json.to_string())?;
+        Ok(())
+    }
+
+    /// Checks that tasks of the namespace may do what the definition asks for.
+    pub(super) async fn check_namespace<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+        (at, definition): (At<'_>, &Definition),
+    ) -> Result<(), CommandError> {
+        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
+        if !definition.tasks.iter().any(depends) {
+            return Ok(());
+        }
+        // Where it is gone, what follows says so.
+        let found = namespaces::by_ids(connection, &[namespace]).await?;
+        let Some(namespace) = found.first() else { return Ok(()) };
+        for (index, task) in definition.tasks.iter().enumerate() {
+            let checked = self.executor.check_namespace(&task.target, &namespace.name);
+            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
+        }
+        Ok(())
+    }
+
+    /// The definition that new runs of the workflow start with.
+    pub(super) async fn definition_of<C: ConnectionTrait>(
+        &self,
+        tx: &C,
+        row: &workflow::Model,
+    ) -> Result<Definition, CommandError> {
+        let found = workflows::version(tx, row.id, row.version).await?;
+        let json = found.map_or(Value::Null, |version| version.definition);
+        serde_json::from_value(json).map_err(|source| CommandError::Unreadable {
+            what: format!("workflow {} version {}", row.name, row.version),
+            source,
+        })
+    }
+
+    /// Makes a workflow.
+    pub(super) async fn add_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        name: &str,
+        definition: &Definition,
+        module: Option<&str>,
+    ) -> Result<Resolved, CommandError> {
+        let (mut resolved, rows) =
+            self.compose_workflow(who, namespace, name, definition, module)?;
+        let NewRows { workflow, version, entry } = rows;
+        let rows = (vec![workflow], vec![version], vec![entry]);
+        let written = workflows::insert_if_names_free(tx, self.store.dialect(), rows).await?;
+        if !written.contains(&resolved.id) {
+            return Err(name_taken(name).into());
+        }
+        resolved.unset = unset_secrets(tx, namespace, definition).await?;
+        Ok(resolved)
+    }
+
+    /// A new workflow as its rows will have it.
+    pub(super) fn compose_workflow(
+        &self,
+        who: &Viewer,
+        namespace: Uuid,
+        name: &str,
+        definition: &Definition,
+        module: Option<&str>,
+    ) -> Result<(Resolved, NewRows), CommandError> {
+        check::name("name", name)?;
+        let now = self.clock.now();
+        let (id, now) = (new_id(now), Timestamp::from(now));
+        let workflow = workflow::ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            name: Set(name.to_owned()),
+            version: Set(1),
+            module: Set(module.map(str::to_owned)),
+            created_at: Set(now),
+            updated_at: Set(now),
+            deleted_at: Set(None),
+        };
+        let version = self.version(who, id, 1, definition)?;
+        let subject = (namespace, id, name);
+        let entry = self.workflow_entry(who, "workflow.create", subject, None, definition)?;
+        let change = Some(format!("workflow {name} made"));
+        let unset = vec![];
+        let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
+        Ok((resolved, NewRows { workflow, version, entry }))
+    }
+
+    /// Deletes a workflow that nobody runs any more.
+    pub(super) async fn delete_workflow_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &workflow::Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        let old = self.definition_of(tx, row).await?;
+        workflows::delete(tx, row.id, self.clock.now().into()).await?;
+        let entry = super::audit::Entry {
+            action: "workflow.delete",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &row.name,
+            reason,
+            before: Some(shown(&old)?),
+            after: None,
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+
+    /// Gives a workflow a new definition, unless it is the one it has.
+    pub(super) async fn revise_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &workflow::Model,
+        old: &Definition,
+        new: &Definition,
+    ) -> Result<Resolved, CommandError> {
+        let (id, name) = (row.id, row.name.clone());
+        if old == new {
+            // What it asks for may still be missing: that is told each time.
+            let unset = unset_secrets(tx, row.namespace_id, new).await?;
+            return Ok(Resolved { id, name, version: row.version, change: None, unset });
+        }
+        let version = row.version + 1;
+        let now = Timestamp::from(self.clock.now());
+        workflows::supersede(tx, id, version, now, self.version(who, id, version, new)?).await?;
+        let subject = (row.namespace_id, id, &*name);
+        let entry = self.workflow_entry(who, "workflow.update", subject, Some(old), new)?;
+        audit::insert(tx, entry).await?;
+        let change = Some(format!(
+            "{} of workflow {name} changed (version {version})",
+            what_changed(old, new)
+        ));
+        let unset = unset_secrets(tx, row.namespace_id, new).await?;
+        Ok(Resolved { id, name, version, change, unset })
+    }
+
+    fn version(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        version: i32,
+        definition: &Definition,
+    ) -> Result<workflow_version::ActiveModel, CommandError> {
+        Ok(workflow_version::ActiveModel {
+            workflow_id: Set(id),
+            version: Set(version),
+            definition: Set(json_of(definition)?),
+            created_by: Set(who.name.clone()),
+            created_at: Set(self.clock.now().into()),
+        })
+    }
+
+    fn workflow_entry(
+        &self,
+        who: &Viewer,
+        action: &'static str,
+        (namespace, id, name): (Uuid, Uuid, &str),
+        before: Option<&Definition>,
+        after: &Definition,
+    ) -> Result<audit_event::ActiveModel, CommandError> {
+        let entry = super::audit::Entry {
+            action,
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: name,
+            before: before.map(shown).transpose()?,
+            after: Some(shown(after)?),
+            reason: None,
+        };
+        Ok(self.entry(who, entry))
+    }
+}
+
+/// The definition as it may be shown.
+pub(super) fn shown(definition: &Definition) -> Result<Value, CommandError> {
+    let mut definition = definition.clone();
+    for task in &mut definition.tasks {
+        task.target = secrets::masked(&task.target);
+    }
+    json_of(&definition)
+}
+
+fn json_of(definition: &Definition) -> Result<Value, CommandError> {
+    serde_json::to_value(definition)
+        .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
+}
+
+/// Where in an input a definition stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At<'a> {
+    /// A schedule's own task, in that field.
+    Task(&'a str),
+    /// A workflow: in that field, or the input itself.
+    Workflow(&'a str),
+}
+
+impl<'a> At<'a> {
+    fn field(self) -> &'a str {
+        match self {
+            Self::Workflow("") => "tasks",
+            Self::Task(field) | Self::Workflow(field) => field,
+        }
+    }
+
+    fn task(self, index: usize) -> String {
+        match self {
+            Self::Task(field) => field.to_owned(),
+            Self::Workflow("") => format!("tasks[{index}]"),
+            Self::Workflow(field) => format!("{field}.tasks[{index}]"),
+        }
+    }
+}
+
+fn bad_definition(at: At<'_>, problem: Problem) -> BadInput {
+    let place = naming::in_api(&problem.field);
+    let bad = BadInput::new(&place, problem.value, problem.problem, problem.help);
+    match at {
+        At::Task(field) => {
+            let place = place.strip_prefix("tasks[0].").unwrap_or(&place).to_owned();
+            BadInput { field: place, ..bad }.inside(field)
+        }
+        At::Workflow("") => bad,
+        At::Workflow(field) => bad.inside(field),
+    }
+}
+
+/// What is different, in a word.
+fn what_changed(old: &Definition, new: &Definition) -> &'static str {
+    if old.tasks == new.tasks {
+        "limits"
+    } else if old.tasks.len() == 1 && new.tasks.len() == 1 {
+        "task"
+    } else {
+        "tasks"
+    }
+}
+
+pub(super) fn name_taken(name: &str) -> BadInput {
+    BadInput::new("name", name, "is the name of another workflow", "choose another name")
+}
+
+/// The same of a database that says so itself.
+fn name_broken(error: StoreError, name: &str) -> CommandError {
+    let StoreError::Broken { constraint: Constraint::WorkflowName } = error else {
+        return error.into();
+    };
+    name_taken(name).into()
+}
+
+/// What a schedule's history says about its workflow.
+pub(super) fn reference(resolved: &Resolved) -> Value {
+    json!({ "name": resolved.name, "version": resolved.version })
+}

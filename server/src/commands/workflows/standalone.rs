@@ -1,0 +1,133 @@
+//! Making, changing and deleting workflows by themselves, apart from schedules and modules.
+
+use entity::workflow;
+use uuid::Uuid;
+
+use super::At;
+use crate::{
+    access::{Editor, Permit},
+    commands::{Call, CommandError, Commands, versions},
+    model::{Definition, check},
+    store::{DatabaseTransaction, workflows},
+};
+
+/// A workflow to be made.
+#[derive(Clone, Debug)]
+pub struct NewWorkflow {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// Unique among the namespace's workflows.
+    pub name: String,
+    /// What it does.
+    pub definition: Definition,
+}
+
+/// A change of a workflow: what it was made from, and how it is to be.
+pub struct Revision {
+    /// The workflow.
+    pub id: Uuid,
+    /// The version that the change was made from.
+    pub expected_version: i32,
+    /// Turns the definition as it is into the one that is wanted.
+    pub apply: Box<dyn FnOnce(&mut Definition) + Send>,
+}
+
+impl Commands {
+    /// Makes a workflow.
+    pub async fn create_workflow(
+        &self,
+        right: &Editor,
+        new: NewWorkflow,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let NewWorkflow { namespace, name, mut definition } = new;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        self.check_definition(At::Workflow(""), &mut definition, None)?;
+        let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
+        self.check_namespace(&tx, namespace, (At::Workflow(""), &definition)).await?;
+        let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
+        let id = added.await?.id;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Gives a workflow another definition, if it is still as the caller saw it. Runs that have
+    /// begun keep the one that they began with.
+    pub async fn update_workflow(
+        &self,
+        right: &Editor,
+        revision: Revision,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let Revision { id, expected_version, apply } = revision;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.own_workflow(&tx, right.permit(), id).await?;
+        versions::version("workflow", expected_version, row.version)?;
+        let old = self.definition_of(&tx, &row).await?;
+        let mut new = old.clone();
+        apply(&mut new);
+        self.check_definition(At::Workflow(""), &mut new, Some(&old))?;
+        self.check_namespace(&tx, row.namespace_id, (At::Workflow(""), &new)).await?;
+        self.revise_workflow(&tx, right.who(), &row, &old, &new).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Deletes a workflow that no schedule runs. Its runs in flight end by themselves, its history
+    /// stays.
+    pub async fn delete_workflow(
+        &self,
+        right: &Editor,
+        id: Uuid,
+        (expected_version, reason): (Option<i32>, Option<&str>),
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        if let Some(reason) = reason {
+            check::text("reason", reason, 500)?;
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.own_workflow(&tx, right.permit(), id).await?;
+        versions::version("workflow", expected_version, row.version)?;
+        let users = workflows::users(&tx, id, None).await?;
+        if users > 0 {
+            let run = if users == 1 {
+                "1 schedule runs".to_owned()
+            } else {
+                format!("{users} schedules run")
+            };
+            return Err(CommandError::conflict(
+                format!("{run} workflow {:?}", row.name),
+                "delete them, or point them at another workflow first",
+            ));
+        }
+        self.delete_workflow_in(&tx, right.who(), &row, reason).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// The living workflow, locked. Code owns what it declares.
+    async fn own_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<workflow::Model, CommandError> {
+        let row = workflows::lock(tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
+        permit.over(row.namespace_id, "workflow", id)?;
+        versions::owned_by_people("workflow", &row.name, row.module.as_deref())?;
+        Ok(row)
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether people would be told: each channel as it stands, without sending anything.
+
+use std::collections::{BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::way::Way;
+use crate::{
+    store::{
+        Store, StoreError,
+        alerts::{
+            channels,
+            sendings::{self, Sending},
+        },
+        namespaces,
+    },
+    vault::{Vault, VaultError},
+};
+
+/// How a channel stands.
+#[derive(Debug)]
+pub struct Checkup {
+    /// Whose it is, by name.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Why its address cannot be opened with the keys that are here, if it cannot.
+    pub locked: Option<VaultError>,
+    /// So many of its last messages were taken by nobody, up to [`Checkup::MAX`].
+    pub failures: usize,
+    /// Why the last of them was not.
+    pub error: Option<String>,
+}
+
+/// More channels are not looked at.
+const CHANNELS: u64 = 5_000;
+
+impl Checkup {
+    /// More messages of a channel are not looked at.
+    pub const MAX: u32 = 3;
+
+    /// Looks at all channels of all namespaces, by their names.
+    pub async fn of_all(store: &Store, vault: &Vault) -> Result<Vec<Self>, StoreError> {
+        let rows = channels::all(store.read(), CHANNELS).await?;
+        let ids: BTreeSet<Uuid> = rows.iter().map(|row| row.namespace_id).collect();
+        let mut names = HashMap::new();
+        for ids in ids.into_iter().collect::<Vec<_>>().chunks(500) {
+            let found = namespaces::by_ids(store.read(), ids).await?;
+            names.extend(found.into_iter().map(|row| (row.id, row.name)));
+        }
+        let mut last: HashMap<Uuid, Vec<Sending>> = HashMap::new();
+        for sending in sendings::last(store, Self::MAX).await? {
+            last.entry(sending.channel_id).or_default().push(sending);
+        }
+        let mut found: Vec<Self> = rows
+            .into_iter()
+            .map(|row| {
+                let locked = Way::read(&row, vault).err();
+                let tried = last.remove(&row.id).unwrap_or_default();
+                let failures = tried.iter().take_while(|sending| sending.failed == 1).count();
+                let error = tried.into_iter().next().filter(|_| failures > 0);
+                Self {
+                    namespace: names.get(&row.namespace_id).cloned().unwrap_or_default(),
+                    name: row.name,
+                    locked,
+                    failures,
+                    error: error.and_then(|sending| sending.error),
+                }
+            })
+            .collect();
+        found.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        Ok(found)
+    }
+}

@@ -1,0 +1,401 @@
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp, alert_channel,
+    notification::{Model, State},
+};
+use futures::{StreamExt, stream};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    form,
+    way::{Hidden, Way, carrying},
+};
+use crate::{
+    engine::{EngineError, core::Core, service::Service},
+    random,
+    store::alerts::{
+        channels,
+        outbox::{self, Sent},
+    },
+    target::{Blame, Invocation, Letter, MailError, Mailer, Names, Outcome, Target},
+    vault::{Mask, VaultError, Whose},
+};
+
+/// Sends messages. Any node may: whoever takes one has it for as long as an attempt can last.
+#[derive(Debug)]
+pub(in crate::engine) struct NotificationSender {
+    core: Arc<Core>,
+    next: Option<Timestamp>,
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotificationSenderReport {
+    /// Messages that arrived.
+    pub sent: usize,
+    /// Attempts that failed, and will be made again.
+    pub failed: usize,
+    /// Messages that were given up.
+    pub dead: usize,
+}
+
+/// So many are taken at once, and so many of them sent at the same time.
+const BATCH: u64 = 24;
+const AT_ONCE: usize = 8;
+
+/// How long an attempt may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a batch may take: then whoever took it is taken to be gone.
+const TAKEN: TimeDelta = TimeDelta::seconds(120);
+
+/// How often a message is tried: over an hour and a quarter, or so.
+const MAX_ATTEMPTS: i32 = 9;
+
+/// Between the first two attempts, and the longest between two.
+const FIRST_PAUSE: f64 = 20.0;
+const LONGEST_PAUSE: f64 = 1_800.0;
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Arrived,
+    /// Some recipients got it, now: another attempt may do as well for the others, and is not one
+    /// of those after which it is given up.
+    Partly,
+    /// Another attempt may do better; the channel's other messages need not wait for that.
+    Delayed,
+    /// Another attempt may do better, and until then none of the channel's will.
+    Failed,
+    /// None will.
+    Refused,
+    /// It was no attempt: no key here opens its channel, or a secret that the channel names is not
+    /// there. It waits until it can be made.
+    Locked,
+}
+
+/// An attempt that came to its end.
+#[derive(Debug)]
+struct Tried {
+    fate: Fate,
+    error: Option<String>,
+    progress: Option<Value>,
+}
+
+impl Tried {
+    fn failed(error: String) -> Self {
+        Self { fate: Fate::Failed, error: Some(error), progress: None }
+    }
+
+    fn refused(error: &str) -> Self {
+        Self { fate: Fate::Refused, error: Some(error.to_owned()), progress: None }
+    }
+
+    fn locked(error: &VaultError) -> Self {
+        Self { fate: Fate::Locked, error: Some(format!("failed to {error}")), progress: None }
+    }
+}
+
+/// How far a mail has come: it goes to each recipient by itself.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Progress {
+    delivered: Vec<String>,
+    /// By address: why. Sent once more, it goes to them, too: `outbox::revive` forgets them.
+    refused: BTreeMap<String, String>,
+}
+
+impl Progress {
+    fn of(message: &Model) -> Self {
+        let progress = message.progress.clone().map(serde_json::from_value);
+        progress.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The recipients to whom it still is to go. Each attempt begins with another one, so that the
+    /// one for whom the server takes too long is not in the way of the same ones for ever.
+    fn waiting<'a>(&self, to: &'a [String], attempts: i32) -> Vec<&'a String> {
+        let is_done = |address: &&String| {
+            self.refused.contains_key(*address) || self.delivered.contains(*address)
+        };
+        let mut waiting: Vec<&String> = to.iter().filter(|to| !is_done(to)).collect();
+        let turn = usize::try_from(attempts.saturating_sub(1)).unwrap_or(0);
+        let turn = turn.checked_rem(waiting.len()).unwrap_or(0);
+        waiting.rotate_left(turn);
+        waiting
+    }
+}
+
+impl NotificationSender {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, next: None }
+    }
+
+    /// Sends one message, and writes down at once how that ended.
+    async fn send(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
+        let sent = self.attempt(message, channel).await;
+        let now = self.core.clock.now().into();
+        // The others are not held up; this one is sent again when its time is over.
+        if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
+            tracing::error!(notification = %sent.id, "failed to write how it was sent: {error}");
+        }
+        sent
+    }
+
+    async fn attempt(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
+        let way = channel.map(|channel| Way::read(channel, &self.core.settings.vault));
+        let tried = match way {
+            None => Tried::refused("its channel was deleted"),
+            Some(Err(error)) => Tried::locked(&error),
+            Some(Ok(Way::Webhook(hidden))) => {
+                let payload = form::webhook(&message.body, message.created_at.utc());
+                self.request(message, &hidden, payload).await
+            }
+            Some(Ok(Way::Slack(hidden))) => {
+                let payload = form::slack(&message.subject, &message.body);
+                self.request(message, &hidden, payload).await
+            }
+            Some(Ok(Way::Email(to))) => self.mail(message, &to).await,
+        };
+        let Tried { fate, error, progress } = tried;
+        let state = match fate {
+            Fate::Arrived => State::Sent,
+            Fate::Refused => State::Dead,
+            Fate::Delayed | Fate::Failed if message.attempts >= MAX_ATTEMPTS => State::Dead,
+            Fate::Partly | Fate::Delayed | Fate::Failed | Fate::Locked => State::Pending,
+        };
+        let now = self.core.clock.now();
+        let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
+        let Model { id, channel_id, attempts, .. } = *message;
+        // What failed for one message will for the channel's others.
+        let holds_up = matches!(fate, Fate::Failed | Fate::Locked);
+        let counts = !matches!(fate, Fate::Partly | Fate::Locked);
+        let progress = progress.or_else(|| message.progress.clone());
+        Sent { id, channel_id, attempts, counts, state, next_attempt_at, error, progress, holds_up }
+    }
+
+    /// Sends a mail to those recipients who neither have it nor were refused before.
+    async fn mail(&self, message: &Model, to: &[String]) -> Tried {
+        let Some(mailer) = self.core.executor.mailer() else {
+            return Tried::failed("this server sends no mail: smtp.host is not set".to_owned());
+        };
+        let mut progress = Progress::of(message);
+        let had = progress.delivered.len();
+        let failed = self.letters(message, to, mailer, &mut progress).await;
+        let is_further = progress.delivered.len() > had;
+        let fate = match &failed {
+            None if progress.delivered.is_empty() => Fate::Refused,
+            None => Fate::Arrived,
+            Some(_) if is_further => Fate::Partly,
+            Some(MailError { blame: Blame::Server, .. }) => Fate::Failed,
+            Some(MailError { blame: Blame::Recipient | Blame::Refused, .. }) => Fate::Delayed,
+        };
+        let refused = progress.refused.iter().map(|(to, why)| format!("{to}: {why}"));
+        let said: Vec<String> =
+            failed.map(|failed| failed.text).into_iter().chain(refused).collect();
+        let error = (!said.is_empty()).then(|| said.join("; "));
+        Tried { fate, error, progress: Some(json!(progress)) }
+    }
+
+    /// Sends a mail to one recipient after the other, until the server itself fails; says what keeps
+    /// it from those who wait for it by now, if anybody does.
+    async fn letters(
+        &self,
+        message: &Model,
+        to: &[String],
+        mailer: &Mailer,
+        progress: &mut Progress,
+    ) -> Option<MailError> {
+        let slow = |text: String| MailError { text, blame: Blame::Server };
+        let (text, begun) = (form::plain(&message.body), self.core.clock.instant());
+        let mut failed = None;
+        for recipient in progress.waiting(to, message.attempts) {
+            if self.core.clock.instant() - begun >= PATIENCE {
+                return Some(slow("the mail server is too slow for all".to_owned()));
+            }
+            let letter = Letter {
+                id: message.id.to_string(),
+                recipient,
+                to,
+                subject: &message.subject,
+                text: text.clone(),
+            };
+            match self.core.clock.timeout(PATIENCE, mailer.send(&letter)).await {
+                Ok(Ok(())) => progress.delivered.push(recipient.clone()),
+                Ok(Err(MailError { text, blame: Blame::Refused })) => {
+                    progress.refused.insert(recipient.clone(), text);
+                }
+                Ok(Err(MailError { text, blame: blame @ Blame::Recipient })) => {
+                    let text = format!("{recipient}: {text}");
+                    failed.get_or_insert(MailError { text, blame });
+                }
+                Ok(Err(error @ MailError { blame: Blame::Server, .. })) => return Some(error),
+                Err(_) => {
+                    return Some(slow(format!("the mail server did not end within {PATIENCE:?}")));
+                }
+            }
+        }
+        failed
+    }
+
+    /// Sends a request as a target's: by the same client, past the same guard.
+    async fn request(&self, message: &Model, hidden: &Hidden, payload: Value) -> Tried {
+        let invocation = Invocation {
+            run_id: message.id,
+            attempt: message.attempts,
+            task: "alert".to_owned(),
+            namespace: String::new(),
+            schedule: None,
+            schedule_id: None,
+            scheduled_at: None,
+            idempotency_key: message.id.to_string(),
+            traceparent: None,
+            context: json!({}),
+            timeout: PATIENCE,
+            kill_grace: Duration::ZERO,
+        };
+        let request = hidden.request();
+        let secrets = match self.opened(message, &request).await {
+            Ok(secrets) => secrets,
+            Err(tried) => return tried,
+        };
+        let names = Names {
+            invocation: &invocation,
+            scheduled_at: message.created_at.utc(),
+            previous_fire: None,
+            tasks: &json!({}),
+            secrets: &secrets,
+        };
+        let target = match self.core.executor.fill_in(&request, &names).await {
+            Ok(request) => carrying(request, payload),
+            Err(error) => return Tried::failed(error.to_string()),
+        };
+        // Nobody reads the lines.
+        let (lines, _) = mpsc::channel(1);
+        let stop = CancellationToken::new();
+        let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
+        match Mask::of(secrets.values()).outcome(outcome) {
+            Outcome::Succeeded { .. } => Tried { fate: Fate::Arrived, error: None, progress: None },
+            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => {
+                Tried::failed(message)
+            }
+            Outcome::Cancelled { .. } => Tried::failed("it was stopped".to_owned()),
+        }
+    }
+
+    /// The secrets that a request names. One that is not there, or that no key here opens, is no
+    /// attempt: the message waits until it is.
+    async fn opened(
+        &self,
+        message: &Model,
+        request: &Target,
+    ) -> Result<BTreeMap<String, SecretString>, Tried> {
+        let (core, names) = (&self.core, request.secret_names());
+        let whose = Whose::Namespace(message.namespace_id);
+        let opening = core.settings.vault.opened((&core.store, &core.clock), whose, &names);
+        match core.clock.timeout(PATIENCE, opening).await {
+            Ok(Ok(secrets)) => Ok(secrets),
+            Ok(Err(error @ VaultError::Store(_))) => {
+                Err(Tried::failed(format!("failed to {error}")))
+            }
+            Ok(Err(error)) => Err(Tried::locked(&error)),
+            Err(_) => Err(Tried::failed("failed to read its secrets in time".to_owned())),
+        }
+    }
+}
+
+impl Service for NotificationSender {
+    type Report = NotificationSenderReport;
+    const NAME: &'static str = "courier";
+
+    async fn run_once(
+        &mut self,
+        now: DateTime<Utc>,
+    ) -> Result<NotificationSenderReport, EngineError> {
+        let mut report = NotificationSenderReport::default();
+        let store = &self.core.store;
+        self.next = None;
+        // A node that is on its way out begins nothing.
+        if !self.core.may_schedule().await? {
+            return Ok(report);
+        }
+        self.next = outbox::next(store).await?;
+        if self.next.is_none_or(|next| next.utc() > now) {
+            return Ok(report);
+        }
+        let until = (now + TAKEN).into();
+        let taken = outbox::take(store, now.into(), until, MAX_ATTEMPTS, BATCH).await?;
+        report.dead += usize::try_from(taken.given_up).unwrap_or(usize::MAX);
+        let ids: Vec<Uuid> = taken.messages.iter().map(|message| message.channel_id).collect();
+        let channels = channels::by_ids(store.read(), &ids).await?;
+        let mut sending = Vec::with_capacity(taken.messages.len());
+        for message in &taken.messages {
+            let channel = channels.iter().find(|channel| channel.id == message.channel_id);
+            sending.push(self.send(message, channel));
+        }
+        let sent: Vec<Sent> = stream::iter(sending).buffer_unordered(AT_ONCE).collect().await;
+        for sent in sent {
+            match (sent.state, &sent.error) {
+                (State::Sent, None) => report.sent += 1,
+                (State::Sent, Some(error)) => {
+                    report.sent += 1;
+                    tracing::warn!(notification = %sent.id, "not all take a mail: {error}");
+                }
+                (State::Pending, _) => report.failed += 1,
+                (State::Dead, error) => {
+                    report.dead += 1;
+                    let error = error.as_deref().unwrap_or_default();
+                    tracing::error!(notification = %sent.id, "a message was given up: {error}");
+                }
+            }
+        }
+        self.next = outbox::next(store).await?;
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let poll = now + TimeDelta::from_std(self.core.settings.poll).unwrap_or_default();
+        self.next.map_or(poll, |next| next.utc().clamp(now, poll))
+    }
+
+    fn is_notable(report: &NotificationSenderReport) -> bool {
+        *report != NotificationSenderReport::default()
+    }
+}
+
+/// How long to wait after so many attempts: twice as long each time, spread so that not all that
+/// failed together comes back together.
+fn pause(attempts: i32, chance: f64) -> TimeDelta {
+    let seconds = FIRST_PAUSE * 2.0_f64.powi(attempts.saturating_sub(1).clamp(0, 16));
+    let seconds = seconds.min(LONGEST_PAUSE) * (0.75 + chance / 2.0);
+    TimeDelta::milliseconds((seconds * 1_000.0) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_attempt_at_a_mail_begins_with_another_of_those_who_wait() {
+        let to = ["a", "b", "c", "d"].map(str::to_owned);
+        let mut progress = Progress::default();
+        progress.delivered.push("b".to_owned());
+        let firsts = (1..=4).map(|attempt| progress.waiting(&to, attempt)[0].as_str());
+        assert_eq!(firsts.collect::<Vec<_>>(), ["a", "c", "d", "a"]);
+        progress.delivered = to.to_vec();
+        assert!(progress.waiting(&to, 3).is_empty());
+    }
+
+    #[test]
+    fn attempts_are_ever_further_apart() {
+        let seconds: Vec<i64> = (1..=9).map(|n| pause(n, 0.5).num_seconds()).collect();
+        assert_eq!(seconds, [20, 40, 80, 160, 320, 640, 1280, 1800, 1800]);
+        assert_eq!((pause(1, 0.0).num_seconds(), pause(1, 1.0).num_seconds()), (15, 25));
+    }
+}

@@ -1,0 +1,190 @@
+//! A message as each kind of channel takes it: pure.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Value, json};
+
+/// So many alerts are written out for people; a program gets them all.
+const LISTED: usize = 20;
+
+/// For a program: the payload that the specification of Standard Webhooks proposes.
+pub(super) fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
+    let kind = if body["rule"].is_null() { "alerts.test" } else { "alerts.raised" };
+    json!({
+        "type": kind,
+        "timestamp": at.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "data": body,
+    })
+}
+
+/// For Slack and its like.
+pub(super) fn slack(subject: &str, body: &Value) -> Value {
+    let mut text = format!("*{}*", escaped(subject));
+    for line in lines(body) {
+        let said = match line.url {
+            Some(url) => format!("<{}|{}>", entities(url), escaped(line.text).replace('|', "/")),
+            None => escaped(line.text),
+        };
+        text.push_str(&format!("\n• {said}"));
+        if let Some(error) = line.error {
+            let error = escaped(&cut(error));
+            // What is over is not told as if the error were how it ended.
+            text.push_str(&match line.is_over {
+                true => format!(" (the error was: {error})"),
+                false => format!(": {error}"),
+            });
+        }
+    }
+    if let Some(more) = more(body) {
+        text.push_str(&format!("\n{more}"));
+    }
+    json!({ "text": text })
+}
+
+/// For a mail.
+pub(super) fn plain(body: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut plain = format!("{}\n", text(&body["summary"]));
+    for line in lines(body) {
+        plain.push_str(&format!("\n- {} ({})\n", line.text, line.since));
+        let was = if line.is_over { "the error was: " } else { "" };
+        let error = line.error.map(|error| format!("{was}{error}"));
+        for more in [error.as_deref(), line.url].into_iter().flatten() {
+            plain.push_str(&format!("  {more}\n"));
+        }
+    }
+    if let Some(more) = more(body) {
+        plain.push_str(&format!("\n{more}\n"));
+    }
+    let rule = body["rule"]["name"].as_str();
+    if let Some(rule) = rule {
+        let namespace = text(&body["namespace"]);
+        plain.push_str(&format!("\nSent by the alert rule {rule} of the namespace {namespace}.\n"));
+    }
+    plain
+}
+
+struct Line<'a> {
+    text: &'a str,
+    since: &'a str,
+    error: Option<&'a str>,
+    /// Whether what happened is over.
+    is_over: bool,
+    url: Option<&'a str>,
+}
+
+fn lines(body: &Value) -> impl Iterator<Item = Line<'_>> {
+    let alerts = body["alerts"].as_array().into_iter().flatten().take(LISTED);
+    alerts.map(|alert| Line {
+        text: alert["text"].as_str().unwrap_or_default(),
+        since: alert["began_at"].as_str().unwrap_or_default(),
+        error: alert["error"].as_str(),
+        is_over: alert["state"] == "recovered",
+        url: alert["url"].as_str(),
+    })
+}
+
+/// How many are not written out.
+fn more(body: &Value) -> Option<String> {
+    let listed = body["alerts"].as_array().map_or(0, |alerts| alerts.len().min(LISTED));
+    let more = body["total"].as_u64()?.checked_sub(listed as u64)?;
+    (more > 0).then(|| format!("and {more} more"))
+}
+
+/// So that nothing in a name or an error becomes a link, a mention or a format: as Slack has them,
+/// and as those do that read Markdown.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in entities(text).chars() {
+        // A zero-width space keeps the marks of the format from being read as such; behind those
+        // that something follows, before the others.
+        match c {
+            '*' | '`' | '~' => escaped.extend([INVISIBLE, c]),
+            '@' | '[' | ']' => escaped.extend([c, INVISIBLE]),
+            _ => escaped.push(c),
+        }
+    }
+    escaped.replace("://", ":\u{200b}//")
+}
+
+const INVISIBLE: char = '\u{200b}';
+
+/// So that nothing ends what it stands in.
+fn entities(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn cut(text: &str) -> String {
+    const MAX: usize = 200;
+    if text.chars().count() <= MAX {
+        return text.to_owned();
+    }
+    text.chars().take(MAX).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body() -> Value {
+        let alert = |url: Value| {
+            json!({
+                "text": "nightly failed", "began_at": "2026-03-01T12:00:00Z",
+                "error": "<!channel> & <https://evil.example|click>", "url": url,
+            })
+        };
+        let alerts = [alert(json!("https://cron.example/runs/1")), alert(Value::Null)];
+        json!({
+            "namespace": "default", "rule": { "id": "1", "name": "all" },
+            "summary": "10000 failed", "total": 10_000, "alerts": alerts,
+        })
+    }
+
+    #[test]
+    fn what_a_program_printed_mentions_nobody() {
+        let text = slack("[default] 10000 failed", &body())["text"].as_str().unwrap().to_owned();
+        assert_eq!(
+            text,
+            "*[\u{200b}default]\u{200b} 10000 failed*\n\
+             • <https://cron.example/runs/1|nightly failed>: &lt;!channel&gt; &amp; \
+             &lt;https:\u{200b}//evil.example|click&gt;\n\
+             • nightly failed: &lt;!channel&gt; &amp; &lt;https:\u{200b}//evil.example|click&gt;\n\
+             and 9998 more"
+        );
+        assert_eq!(
+            escaped("@all [click](https://evil.example) *now*"),
+            "@\u{200b}all [\u{200b}click]\u{200b}(https:\u{200b}//evil.example) \
+             \u{200b}*now\u{200b}*"
+        );
+    }
+
+    #[test]
+    fn a_mail_says_the_same_in_plain_text() {
+        let text = plain(&body());
+        assert!(
+            text.starts_with("10000 failed\n\n- nightly failed (2026-03-01T12:00:00Z)\n  <!ch")
+        );
+        assert!(
+            text.ends_with(
+                "and 9998 more\n\nSent by the alert rule all of the namespace default.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn the_error_of_what_is_over_is_told_as_past() {
+        let mut body = body();
+        body["alerts"] = json!([{
+            "text": "nightly has recovered", "began_at": "2026-03-01T12:00:00Z",
+            "state": "recovered", "error": "exited with code 1",
+        }]);
+        let text = slack("[default] nightly has recovered", &body)["text"].to_string();
+        assert!(
+            text.contains("nightly has recovered (the error was: exited with code 1)"),
+            "{text}"
+        );
+        let text = plain(&body);
+        assert!(
+            text.contains("nightly has recovered (2026-03-01T12:00:00Z)\n  the error was: exited")
+        );
+    }
+}

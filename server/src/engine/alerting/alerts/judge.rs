@@ -1,0 +1,293 @@
+//! What went badly, and what that means for the rules: pure.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    alert::{Kind, Model},
+};
+use uuid::Uuid;
+
+use super::{
+    Event,
+    rule::{Active, Rule, event_of},
+    scope::Scopes,
+};
+use crate::{
+    random::new_id,
+    store::alerts::{
+        feeds::{BadRun, LostFire, LostNode},
+        notes::{Going, word},
+        standing::Waiting,
+    },
+};
+
+/// So much is kept of why a run failed.
+const MAX_DETAIL: usize = 500;
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) new: Vec<Model>,
+    pub(super) going: Vec<Going>,
+}
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.going.is_empty()
+    }
+}
+
+/// What is known when runs have failed.
+pub(super) struct Facts<'a> {
+    pub(super) rules: &'a [Active],
+    pub(super) scopes: &'a Scopes,
+    /// How many runs of each schedule have failed in a row by now.
+    pub(super) streaks: &'a HashMap<Uuid, i64>,
+    /// What is not over of these schedules.
+    pub(super) open: &'a [Model],
+    pub(super) now: DateTime<Utc>,
+}
+
+/// A transition: the first failure begins an alert, the others go on with it.
+pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let mut going: HashMap<Uuid, Going> = HashMap::new();
+    for active in facts.rules {
+        let mut known: HashMap<(Kind, Uuid), Known<'_>> = HashMap::new();
+        for alert in facts.open.iter().filter(|alert| alert.rule_id == active.row.id) {
+            let Some(schedule) = alert.schedule_id else { continue };
+            known.insert((alert.kind, schedule), Known::Row(alert));
+        }
+        for run in runs.iter().filter(|run| run.namespace_id == active.row.namespace_id) {
+            let at = run.finished_at.unwrap_or_else(|| facts.now.into());
+            if at < active.row.since {
+                continue;
+            }
+            let Some(name) = facts.scopes.name(active.row.id, run.schedule_id) else { continue };
+            // One that was over before we looked has failed once all the same.
+            let streak = facts.streaks.get(&run.schedule_id).copied().unwrap_or(0).max(1);
+            for kind in [Kind::Failed, Kind::Losing] {
+                let is_noted = active.rule.notes(kind)
+                    && (kind == Kind::Failed || streak >= active.rule.losing_after);
+                if !is_noted {
+                    continue;
+                }
+                let detail = active.rule.include_errors.then(|| short(run.error.as_deref()));
+                let detail = detail.flatten();
+                match known.get(&(kind, run.schedule_id)) {
+                    Some(Known::Row(alert)) => {
+                        let going = going.entry(alert.id).or_insert_with(|| Going {
+                            id: alert.id,
+                            last_at: alert.last_at,
+                            count: streak,
+                            run_id: alert.run_id,
+                            detail: alert.detail.clone(),
+                        });
+                        going.last_at = going.last_at.max(at);
+                        // A run of an older fire that fails later is not the latest one.
+                        if Some(run.id) > going.run_id {
+                            (going.run_id, going.detail) = (Some(run.id), detail);
+                        }
+                    }
+                    Some(Known::New(place)) => {
+                        let alert = &mut plan.new[*place];
+                        (alert.last_at, alert.count) = (alert.last_at.max(at), streak);
+                        if Some(run.id) > alert.run_id {
+                            (alert.run_id, alert.detail) = (Some(run.id), detail);
+                        }
+                    }
+                    None => {
+                        known.insert((kind, run.schedule_id), Known::New(plan.new.len()));
+                        let alert = begun(active, kind, run.id, (at, at), facts.now);
+                        plan.new.push(Model {
+                            schedule_id: Some(run.schedule_id),
+                            subject: name.to_owned(),
+                            run_id: Some(run.id),
+                            detail,
+                            count: streak,
+                            ..alert
+                        });
+                    }
+                }
+            }
+        }
+    }
+    plan.going.extend(going.into_values());
+    plan
+}
+
+enum Known<'a> {
+    Row(&'a Model),
+    /// Its place in the plan.
+    New(usize),
+}
+
+/// Runs that started late, each of which is told.
+pub(super) fn late(
+    runs: &[BadRun],
+    rules: &[Active],
+    scopes: &Scopes,
+    now: DateTime<Utc>,
+) -> Vec<Model> {
+    each(rules, Kind::Late, runs, |active, run| {
+        let at = run.started_at?;
+        let late = at.0 - run.due_at.0;
+        let name = scopes.name(active.row.id, run.schedule_id)?;
+        let is_told = run.namespace_id == active.row.namespace_id
+            && at >= active.row.since
+            && late >= active.rule.late_after_seconds.saturating_mul(1_000);
+        is_told.then(|| Model {
+            schedule_id: Some(run.schedule_id),
+            subject: name.to_owned(),
+            run_id: Some(run.id),
+            ..happened(active, Kind::Late, run.id, (run.due_at, at), now)
+        })
+    })
+}
+
+/// Fires that did not run.
+pub(super) fn missed(
+    fires: &[LostFire],
+    rules: &[Active],
+    scopes: &Scopes,
+    now: DateTime<Utc>,
+) -> Vec<Model> {
+    each(rules, Kind::Missed, fires, |active, fire| {
+        let name = scopes.name(active.row.id, fire.schedule_id)?;
+        let is_told =
+            fire.namespace_id == active.row.namespace_id && fire.decided_at >= active.row.since;
+        is_told.then(|| Model {
+            schedule_id: Some(fire.schedule_id),
+            subject: name.to_owned(),
+            fire_id: Some(fire.id),
+            detail: Some(fire.reason.clone()),
+            count: fire.count,
+            ..happened(active, Kind::Missed, fire.id, (fire.scheduled_at, fire.decided_at), now)
+        })
+    })
+}
+
+/// Nodes that are gone. One that has come back meanwhile was restarted.
+pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) -> Vec<Model> {
+    each(rules, Kind::NodeLost, nodes, |active, node| {
+        let is_told = !node.is_back && node.ended_at >= active.row.since;
+        is_told.then(|| Model {
+            subject: node.name.clone(),
+            ..begun(active, Kind::NodeLost, node.id, (node.ended_at, node.ended_at), now)
+        })
+    })
+}
+
+/// What nobody takes, of which the rule does not know yet.
+pub(super) fn stalled(
+    waiting: &[Waiting],
+    rules: &[Active],
+    scopes: &Scopes,
+    open: &[Model],
+    now: DateTime<Utc>,
+) -> Vec<Model> {
+    let mut known: std::collections::HashSet<(Uuid, Uuid)> =
+        open.iter().filter_map(|alert| Some((alert.rule_id, alert.schedule_id?))).collect();
+    each(rules, Kind::Stalled, waiting, |active, one| {
+        scopes.name(active.row.id, one.schedule_id)?;
+        let waits = Timestamp::from(now).0 - one.since.0;
+        let is_told = one.namespace_id == active.row.namespace_id
+            && waits >= active.rule.stalled_after_seconds.saturating_mul(1_000)
+            && known.insert((active.row.id, one.schedule_id));
+        is_told.then(|| {
+            let begun = begun(active, Kind::Stalled, one.schedule_id, (one.since, now.into()), now);
+            Model {
+                schedule_id: Some(one.schedule_id),
+                subject: one.name.clone(),
+                run_id: one.run_id,
+                // A schedule stalls again and again.
+                occurrence: format!("{}:{}", begun.occurrence, one.since.0),
+                ..begun
+            }
+        })
+    })
+}
+
+fn each<T>(
+    rules: &[Active],
+    kind: Kind,
+    things: &[T],
+    mut alert: impl FnMut(&Active, &T) -> Option<Model>,
+) -> Vec<Model> {
+    let mut all = Vec::new();
+    for active in rules.iter().filter(|active| active.rule.notes(kind)) {
+        all.extend(things.iter().filter_map(|thing| alert(active, thing)));
+    }
+    all
+}
+
+/// Something that goes on: it is told when it has lasted for the rule's grace.
+fn begun(
+    active: &Active,
+    kind: Kind,
+    key: Uuid,
+    (began, last): (Timestamp, Timestamp),
+    now: DateTime<Utc>,
+) -> Model {
+    let tells = active.rule.tells(event_of(kind));
+    let grace = active.rule.grace_seconds.saturating_mul(1_000);
+    Model {
+        ended_at: None,
+        tell_at: tells.then_some(Timestamp(began.0.saturating_add(grace))),
+        // For a rule that tells of recoveries alone.
+        told_at: (!tells).then(|| now.into()),
+        ..happened(active, kind, key, (began, last), now)
+    }
+}
+
+/// Something that only happens: there is nothing to wait for.
+fn happened(
+    active: &Active,
+    kind: Kind,
+    key: Uuid,
+    (began, last): (Timestamp, Timestamp),
+    now: DateTime<Utc>,
+) -> Model {
+    Model {
+        id: new_id(now),
+        namespace_id: active.row.namespace_id,
+        rule_id: active.row.id,
+        kind,
+        occurrence: format!("{}:{key}", word(kind)),
+        schedule_id: None,
+        subject: String::new(),
+        run_id: None,
+        fire_id: None,
+        detail: None,
+        count: 1,
+        began_at: began,
+        last_at: last,
+        ended_at: Some(last),
+        tell_at: Some(now.into()),
+        told_at: None,
+        acknowledged_at: None,
+        acknowledged_by: None,
+    }
+}
+
+/// When it is to be told that an alert is over, if it is.
+pub(super) fn recovery(
+    alert: &Model,
+    rule: Option<&Rule>,
+    now: DateTime<Utc>,
+) -> Option<Timestamp> {
+    let rule = rule.filter(|rule| rule.tells(Event::Recovered))?;
+    // A schedule that fails and loses recovers once.
+    let is_second = alert.kind == Kind::Losing && rule.notes(Kind::Failed);
+    (alert.told_at.is_some() && !is_second).then(|| now.into())
+}
+
+fn short(error: Option<&str>) -> Option<String> {
+    error.map(|error| error.chars().take(MAX_DETAIL).collect())
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,246 @@
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::alert::{Kind, Model};
+use uuid::Uuid;
+
+use super::{
+    judge::{self, Facts, Plan},
+    rule::Active,
+    scope::{Scopes, by_namespace},
+};
+use crate::{
+    engine::{EngineError, cluster::LeaseTerm, core::Core},
+    store::{
+        Cursor,
+        alerts::{
+            feeds::{self, BadRun, Feed, LostFire, LostNode},
+            notes, standing,
+        },
+    },
+};
+
+/// So many rows are looked at in one transaction.
+const BATCH: u64 = 500;
+
+/// A verdict may be committed so long after the instant that it names: no transaction is open for
+/// longer.
+const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
+
+/// So many batches of a feed are looked at in one round: behind a storm, too, the round goes on to
+/// the other feeds, and to telling.
+const MAX_BATCHES: usize = 20;
+
+/// So many rows are written in one transaction, however many rules a batch is told to.
+pub(super) const MAX_WRITTEN: usize = 2_000;
+
+/// Where to begin to look for fires that did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Where the last look ended.
+    Cursor,
+    /// As far back as a transaction can still have been open since then.
+    Before,
+    /// As far back as one can have been open when the last look ended: whoever looked then may have
+    /// been gone before it looked again.
+    LongBefore,
+    /// Where a look was broken off.
+    At(Cursor),
+}
+
+impl Place {
+    fn start(self, cursor: Cursor, now: DateTime<Utc>) -> Cursor {
+        let before =
+            |at: i64| Cursor { changed: at - LOOK_BACK.num_milliseconds(), id: Uuid::nil() };
+        match self {
+            Self::Cursor => cursor,
+            Self::Before => cursor.min(before(now.timestamp_millis())),
+            Self::LongBefore => before(cursor.changed.min(now.timestamp_millis())),
+            Self::At(place) => place,
+        }
+    }
+}
+
+/// One round's way through what went badly.
+pub(super) struct Look<'a> {
+    pub(super) core: &'a Core,
+    pub(super) tenure: &'a LeaseTerm,
+    pub(super) rules: &'a [Active],
+    pub(super) now: DateTime<Utc>,
+    /// How many alerts have begun.
+    pub(super) noted: usize,
+}
+
+impl Look<'_> {
+    /// Begins with feeds that nobody has read before, should whoever made the rules not have.
+    pub(super) async fn begin(&self) -> Result<(), EngineError> {
+        let store = &self.core.store;
+        for feed in Feed::ALL {
+            if feeds::cursor(store, feed).await?.is_some() {
+                continue;
+            }
+            let ends = feeds::ends(store, self.now.into()).await?;
+            let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { break };
+            feeds::begin(&tx, &ends).await?;
+            store.commit(tx).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs that failed.
+    pub(super) async fn at_failures(&mut self) -> Result<(), EngineError> {
+        let store = &self.core.store;
+        for _ in 0..MAX_BATCHES {
+            let Some(from) = feeds::cursor(store, Feed::Failures).await? else { return Ok(()) };
+            let mut runs = feeds::failures(store, from, BATCH).await?;
+            if runs.is_empty() {
+                return Ok(());
+            }
+            let mut is_more = is_full(&runs);
+            let scopes = self.scopes(runs.iter().map(|r| (r.namespace_id, r.schedule_id))).await?;
+            let mut schedules: Vec<Uuid> = runs.iter().map(|run| run.schedule_id).collect();
+            schedules.sort_unstable();
+            schedules.dedup();
+            let streaks: HashMap<Uuid, i64> =
+                standing::streaks(store, &schedules).await?.into_iter().collect();
+            let open = notes::open_of(store, &schedules, &[Kind::Failed, Kind::Losing]).await?;
+            let facts = Facts {
+                rules: self.rules,
+                scopes: &scopes,
+                streaks: &streaks,
+                open: &open,
+                now: self.now,
+            };
+            let plan =
+                bounded(&mut runs, &mut is_more, |runs: &[BadRun]| judge::failures(runs, &facts));
+            let Some(last) = runs.last().map(BadRun::cursor) else { return Ok(()) };
+            if !self.write(plan, Some((Feed::Failures, from, last))).await? || !is_more {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs that started late.
+    pub(super) async fn at_late(&mut self) -> Result<(), EngineError> {
+        let store = &self.core.store;
+        for _ in 0..MAX_BATCHES {
+            let Some(from) = feeds::cursor(store, Feed::Late).await? else { return Ok(()) };
+            let mut runs = feeds::late(store, from, BATCH).await?;
+            if runs.is_empty() {
+                return Ok(());
+            }
+            let mut is_more = is_full(&runs);
+            let scopes = self.scopes(runs.iter().map(|r| (r.namespace_id, r.schedule_id))).await?;
+            let (rules, now) = (self.rules, self.now);
+            let judge = |runs: &[BadRun]| only_new(judge::late(runs, rules, &scopes, now));
+            let plan = bounded(&mut runs, &mut is_more, judge);
+            let Some(last) = runs.last().map(BadRun::cursor) else { return Ok(()) };
+            if !self.write(plan, Some((Feed::Late, from, last))).await? || !is_more {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Fires that did not run: from where the last look ended, or once more from some time before.
+    /// Says where to go on, if not all was looked at.
+    pub(super) async fn at_missed(&mut self, from: Place) -> Result<Option<Cursor>, EngineError> {
+        let store = &self.core.store;
+        let Some(mut cursor) = feeds::cursor(store, Feed::Missed).await? else { return Ok(None) };
+        let mut after = from.start(cursor, self.now);
+        for _ in 0..MAX_BATCHES {
+            let begin = after;
+            let mut fires = feeds::missed(store, after, BATCH).await?;
+            let mut is_more = is_full(&fires);
+            let scopes = self.scopes(fires.iter().map(|f| (f.namespace_id, f.schedule_id))).await?;
+            let (rules, now) = (self.rules, self.now);
+            let judge = |fires: &[LostFire]| only_new(judge::missed(fires, rules, &scopes, now));
+            let mut plan = bounded(&mut fires, &mut is_more, judge);
+            let Some(last) = fires.last() else { return Ok(None) };
+            after = Cursor { changed: last.decided_at.0, id: last.id };
+            let moved = (after > cursor).then_some((Feed::Missed, cursor, after));
+            cursor = cursor.max(after);
+            // What is looked at again is known as a rule, and no reason for a transaction.
+            let known = notes::known(store, &plan.new).await?;
+            plan.new.retain(|new| !known.contains(&(new.rule_id, new.occurrence.clone())));
+            if !self.write(plan, moved).await? {
+                return Ok(Some(begin));
+            }
+            if !is_more {
+                return Ok(None);
+            }
+        }
+        Ok(Some(after))
+    }
+
+    /// Nodes that are gone.
+    pub(super) async fn at_nodes(&mut self) -> Result<(), EngineError> {
+        let store = &self.core.store;
+        let Some(from) = feeds::cursor(store, Feed::Nodes).await? else { return Ok(()) };
+        let mut nodes = feeds::nodes(store, from, BATCH).await?;
+        let (rules, now) = (self.rules, self.now);
+        let judge = |nodes: &[LostNode]| only_new(judge::nodes(nodes, rules, now));
+        // The next round goes on behind them.
+        let plan = bounded(&mut nodes, &mut false, judge);
+        let Some(last) = nodes.last() else { return Ok(()) };
+        let to = Cursor { changed: last.changed, id: last.id };
+        self.write(plan, Some((Feed::Nodes, from, to))).await?;
+        Ok(())
+    }
+
+    pub(super) async fn scopes(
+        &self,
+        schedules: impl Iterator<Item = (Uuid, Uuid)>,
+    ) -> Result<Scopes, EngineError> {
+        let by = by_namespace(schedules);
+        Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
+    }
+
+    /// Writes what was found, and how far was read, as one; says whether to go on: not if the term
+    /// is over, or somebody else has read on.
+    pub(super) async fn write(
+        &mut self,
+        plan: Plan,
+        moved: Option<(Feed, Cursor, Cursor)>,
+    ) -> Result<bool, EngineError> {
+        let store = &self.core.store;
+        if plan.is_empty() && moved.is_none() {
+            return Ok(true);
+        }
+        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { return Ok(false) };
+        if let Some((feed, from, to)) = moved
+            && !feeds::move_if_at(&tx, feed, from, to).await?
+        {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+        let noted = plan.new.len();
+        notes::add_new(&tx, plan.new).await?;
+        notes::go_on(store, &tx, &plan.going).await?;
+        store.commit(tx).await?;
+        self.noted += noted;
+        Ok(true)
+    }
+}
+
+/// What the first of these mean, as many as one transaction may write; the others are dropped, to
+/// be read again.
+fn bounded<T>(rows: &mut Vec<T>, is_more: &mut bool, judge: impl Fn(&[T]) -> Plan) -> Plan {
+    loop {
+        let plan = judge(rows);
+        if plan.new.len() + plan.going.len() <= MAX_WRITTEN || rows.len() <= 1 {
+            return plan;
+        }
+        rows.truncate(rows.len() / 2);
+        *is_more = true;
+    }
+}
+
+fn is_full<T>(rows: &[T]) -> bool {
+    u64::try_from(rows.len()).is_ok_and(|count| count >= BATCH)
+}
+
+fn only_new(new: Vec<Model>) -> Plan {
+    Plan { new, ..Plan::default() }
+}

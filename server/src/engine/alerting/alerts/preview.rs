@@ -1,0 +1,109 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::alert_rule;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    replay::{self, Past},
+    rule::{Active, Event, Rule},
+    scope::{Scopes, by_namespace},
+};
+use crate::{
+    search::{List, Search},
+    store::{Store, StoreError, alerts::past},
+};
+
+/// What a rule would have told in the past that the ledger still has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// From when on.
+    pub from: DateTime<Utc>,
+    /// Until when.
+    pub to: DateTime<Utc>,
+    /// The messages to each channel, oldest first, 200 at the most.
+    pub messages: Vec<Foretold>,
+    /// What it would have taken note of.
+    pub alerts: usize,
+    /// Whether there was more than was looked at, or more messages than these.
+    pub is_cut: bool,
+}
+
+/// A message that would have been sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// In one line.
+    pub subject: String,
+    /// How many alerts it tells.
+    pub alerts: usize,
+}
+
+/// So many runs that failed, that were late, and fires that did not run are looked at.
+const MAX_ROWS: u64 = 5_000;
+const MAX_MESSAGES: usize = 200;
+
+impl Preview {
+    /// Of a rule of a namespace (its key and name), over so many days. Neither mute nor what is
+    /// taken note of already matters. What stalled, and which node was lost, the ledger does not say.
+    pub async fn of(
+        store: &Store,
+        (namespace, name): (Uuid, &str),
+        rule: Rule,
+        now: DateTime<Utc>,
+        days: i64,
+    ) -> Result<Self, StoreError> {
+        let from = now - TimeDelta::try_days(days).unwrap_or_default();
+        let since = from.into();
+        let tells = |event| rule.tells(event);
+        let fails = tells(Event::Failed) || tells(Event::Losing) || tells(Event::Recovered);
+        let mut past = Past::default();
+        if fails {
+            past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
+        }
+        if tells(Event::Late) {
+            past.late = past::late(store, namespace, since, MAX_ROWS + 1).await?;
+        }
+        if tells(Event::Missed) {
+            past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
+        }
+        let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);
+        let is_cut = [past.failures.len(), past.late.len(), past.missed.len()].map(is_over);
+        let schedules = past.failures.iter().map(|failure| &failure.run).chain(&past.late);
+        let schedules = schedules.map(|run| (run.namespace_id, run.schedule_id));
+        let fires = past.missed.iter().map(|fire| (fire.namespace_id, fire.schedule_id));
+        let by = by_namespace(schedules.chain(fires));
+        let active = active(namespace, rule, from);
+        let scopes = Scopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
+        let alerts = replay::alerts(&active, &scopes, &past);
+        let count = alerts.len();
+        let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());
+        let bounds = (now, MAX_MESSAGES + 1);
+        let mut messages = replay::told(&active, name, alerts, silence.as_ref(), bounds);
+        let is_cut = is_cut.contains(&true) || messages.len() > MAX_MESSAGES;
+        messages.truncate(MAX_MESSAGES);
+        Ok(Self { from, to: now, messages, alerts: count, is_cut })
+    }
+}
+
+/// As if it had been there all the time.
+fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
+    let row = alert_rule::Model {
+        id: Uuid::nil(),
+        namespace_id,
+        name: "preview".to_owned(),
+        definition: json!({}),
+        enabled: true,
+        since: since.into(),
+        muted_until: None,
+        muted_by: None,
+        muted_reason: None,
+        version: 1,
+        module: None,
+        created_at: since.into(),
+        updated_at: since.into(),
+    };
+    let search = Search::parse(List::Schedules, &rule.search).ok();
+    let search = search.filter(|search| !search.terms.is_empty());
+    Active { row, rule, search }
+}

@@ -1,0 +1,180 @@
+//! What a rule would have told of a past: pure, and by the same decisions as the present.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap, HashMap},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp,
+    alert::{Kind, Model},
+};
+use uuid::Uuid;
+
+use super::{
+    judge::{self, Facts, recovery},
+    preview::Foretold,
+    quiet::Silence,
+    rule::Active,
+    scope::Scopes,
+    words,
+};
+use crate::store::alerts::{
+    feeds::{BadRun, LostFire},
+    notes::Counted,
+    past::PastFailure,
+};
+
+/// What happened.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    pub(super) failures: Vec<PastFailure>,
+    pub(super) late: Vec<BadRun>,
+    pub(super) missed: Vec<LostFire>,
+}
+
+/// What the rule would have taken note of.
+#[derive(Clone, Debug)]
+pub(super) struct Noted {
+    /// As it is by now, over or not.
+    alert: Model,
+    /// How many failures in a row it stood for, from when on.
+    grew: Vec<(Timestamp, i64)>,
+}
+
+impl Noted {
+    fn happened(alert: Model) -> Self {
+        Self { alert, grew: vec![] }
+    }
+
+    /// As it was then.
+    fn at(&self, at: DateTime<Utc>) -> Model {
+        let ended_at = self.alert.ended_at.filter(|ended| ended.utc() <= at);
+        let grown = self.grew.iter().rev().find(|(since, _)| since.utc() <= at);
+        let count = grown.map_or(self.alert.count, |(_, count)| *count);
+        Model { ended_at, count, ..self.alert.clone() }
+    }
+}
+
+/// What the rule would have taken note of, over by now or not.
+pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
+    let mut all = failures(active, scopes, &past.failures);
+    let rules = std::slice::from_ref(active);
+    for run in &past.late {
+        let at = run.started_at.unwrap_or(run.due_at).utc();
+        let late = judge::late(std::slice::from_ref(run), rules, scopes, at);
+        all.extend(late.into_iter().map(Noted::happened));
+    }
+    for fire in &past.missed {
+        let at = fire.decided_at.utc();
+        let missed = judge::missed(std::slice::from_ref(fire), rules, scopes, at);
+        all.extend(missed.into_iter().map(Noted::happened));
+    }
+    all
+}
+
+/// Failures that the same success ends are one streak.
+fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
+    let rules = std::slice::from_ref(active);
+    let mut streaks: BTreeMap<(Uuid, Option<Timestamp>), Vec<&BadRun>> = BTreeMap::new();
+    for failure in past {
+        let streak = (failure.run.schedule_id, failure.mended_at);
+        streaks.entry(streak).or_default().push(&failure.run);
+    }
+    let mut all: Vec<Noted> = Vec::new();
+    for ((schedule, mended_at), mut runs) in streaks {
+        runs.sort_unstable_by_key(|run| (run.finished_at, run.id));
+        let (mut open, mut length): (Vec<Model>, i64) = (Vec::new(), 0);
+        let mut grew = Vec::new();
+        for run in runs {
+            length += 1;
+            let now = run.finished_at.unwrap_or(run.due_at).utc();
+            let streaks = HashMap::from([(schedule, length.min(super::MAX_LOSING))]);
+            let facts = Facts { rules, scopes, streaks: &streaks, open: &open, now };
+            let plan = judge::failures(std::slice::from_ref(run), &facts);
+            for going in plan.going {
+                if let Some(alert) = open.iter_mut().find(|alert| alert.id == going.id) {
+                    (alert.last_at, alert.count) = (going.last_at, going.count);
+                    (alert.run_id, alert.detail) = (going.run_id, going.detail);
+                }
+            }
+            open.extend(plan.new);
+            grew.push((now.into(), length.min(super::MAX_LOSING)));
+        }
+        for mut alert in open {
+            // The later run may have ended first.
+            alert.ended_at = mended_at.map(|at| at.max(alert.began_at));
+            all.push(Noted { alert, grew: grew.clone() });
+        }
+    }
+    // What was over before its grace was nothing.
+    all.retain(|Noted { alert, .. }| {
+        let graced = alert.tell_at.filter(|at| *at > alert.began_at);
+        graced.is_none_or(|at| alert.ended_at.is_none_or(|ended| ended >= at))
+    });
+    all
+}
+
+/// The messages about these until `now`, at most `limit`, oldest first.
+pub(super) fn told(
+    active: &Active,
+    namespace: &str,
+    mut noted: Vec<Noted>,
+    silence: Option<&Silence>,
+    (now, limit): (DateTime<Utc>, usize),
+) -> Vec<Foretold> {
+    let digest = active.rule.digest_seconds.saturating_mul(1_000);
+    let recovers = |alert: &Model| recovery(alert, Some(&active.rule), now).and(alert.ended_at);
+    let ripe = |(index, Noted { alert, .. }): (usize, &Noted)| {
+        let at = alert.tell_at.or_else(|| recovers(alert))?;
+        Some(Reverse((at, index)))
+    };
+    let mut ripe: BinaryHeap<Reverse<(Timestamp, usize)>> =
+        noted.iter().enumerate().filter_map(ripe).collect();
+    let place = words::Place {
+        namespace: namespace.to_owned(),
+        rule: (active.row.id, active.row.name.clone()),
+        console: None,
+    };
+    let mut messages = Vec::new();
+    while let Some(Reverse((first, _))) = ripe.peek()
+        && messages.len() < limit
+    {
+        let at = first.utc() + TimeDelta::milliseconds(digest);
+        let at = silence.map_or(at, |silence| silence.end(at));
+        if at > now {
+            break;
+        }
+        let mut said = Vec::new();
+        while let Some(Reverse((tell_at, index))) = ripe.peek().copied()
+            && tell_at.utc() <= at
+        {
+            ripe.pop();
+            let shown = noted[index].at(at);
+            let alert = &mut noted[index].alert;
+            if alert.told_at.is_none() {
+                alert.told_at = Some(at.into());
+                if let Some(ended) = recovers(alert).filter(|_| shown.ended_at.is_none()) {
+                    ripe.push(Reverse((ended, index)));
+                }
+            }
+            said.push(shown);
+        }
+        messages.push(message(&place, &said, at));
+    }
+    messages
+}
+
+fn message(place: &words::Place, said: &[Model], at: DateTime<Utc>) -> Foretold {
+    let mut counts: Vec<Counted> = Vec::new();
+    for alert in said {
+        let (kind, was_told): (Kind, bool) = (alert.kind, alert.told_at.is_some());
+        match counts.iter_mut().find(|count| (count.kind, count.was_told) == (kind, was_told)) {
+            Some(count) => count.alerts += 1,
+            None => counts.push(Counted { kind, was_told, alerts: 1 }),
+        }
+    }
+    let (subject, _) = words::message(place, said, &counts);
+    Foretold { at, subject, alerts: said.len() }
+}

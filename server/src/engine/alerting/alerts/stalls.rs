@@ -1,0 +1,66 @@
+use std::collections::HashSet;
+
+use chrono::TimeDelta;
+use entity::alert::Kind;
+use uuid::Uuid;
+
+use super::{
+    judge::{self, Plan, recovery},
+    look::{Look, MAX_WRITTEN},
+};
+use crate::{
+    engine::EngineError,
+    store::alerts::{
+        notes::{self, Over},
+        standing,
+    },
+};
+
+/// So many that wait are looked at in a namespace, of each kind.
+const MAX: u64 = 500;
+
+impl Look<'_> {
+    /// What waits and nobody takes, and what does so no more; says how many of these there are.
+    pub(super) async fn at_stalls(&mut self) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        let open = notes::open_all(store, &[Kind::Stalled]).await?;
+        let rules = self.rules.iter().filter(|active| active.rule.notes(Kind::Stalled));
+        let (mut namespaces, mut shortest): (HashSet<Uuid>, Option<i64>) = (HashSet::new(), None);
+        for active in rules {
+            namespaces.insert(active.row.namespace_id);
+            let seconds = active.rule.stalled_after_seconds;
+            shortest = Some(shortest.map_or(seconds, |shortest| shortest.min(seconds)));
+        }
+        let mut still = HashSet::new();
+        if let Some(seconds) = shortest {
+            let before = (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into();
+            let namespaces: Vec<Uuid> = namespaces.into_iter().collect();
+            let waiting = standing::waiting(store, &namespaces, before, MAX).await?;
+            let schedules = waiting.iter().map(|w| (w.namespace_id, w.schedule_id));
+            let scopes = self.scopes(schedules).await?;
+            let mut new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
+            while !new.is_empty() {
+                let rest = new.split_off(new.len().min(MAX_WRITTEN));
+                self.write(Plan { new, ..Plan::default() }, None).await?;
+                new = rest;
+            }
+            // Asked by themselves: among those that wait they may be hidden behind the limit.
+            let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
+            still = standing::still_waiting(store, &told, before).await?;
+        }
+        let over: Vec<Over> = open
+            .iter()
+            .filter(|alert| alert.schedule_id.is_none_or(|id| !still.contains(&id)))
+            .map(|alert| Over {
+                id: alert.id,
+                ended_at: self.now.into(),
+                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
+            })
+            .collect();
+        let mut ended = 0;
+        for over in over.chunks(MAX_WRITTEN) {
+            ended += self.end(over).await?;
+        }
+        Ok(ended)
+    }
+}

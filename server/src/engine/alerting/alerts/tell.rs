@@ -1,0 +1,118 @@
+use std::collections::HashMap;
+
+use chrono::TimeDelta;
+use entity::{alert_rule, notification, notification::State};
+use sea_orm::{IntoActiveModel, Set};
+use uuid::Uuid;
+
+use super::{look::Look, rule::Active, words};
+use crate::{
+    engine::EngineError,
+    random::new_id,
+    store::{
+        alerts::{
+            notes::{self, ToTell},
+            outbox, rules,
+        },
+        namespaces,
+    },
+};
+
+/// So many alerts are told one by one in a message; of the others it says how many there are.
+const SHOWN: u64 = 50;
+
+impl Look<'_> {
+    /// Makes messages of what is ripe; says how many alerts they tell, and how many they are.
+    pub(super) async fn tell(&self) -> Result<(u64, usize), EngineError> {
+        let ripe = notes::to_tell(&self.core.store, self.now.into()).await?;
+        if ripe.is_empty() {
+            return Ok((0, 0));
+        }
+        let rules: HashMap<Uuid, &Active> =
+            self.rules.iter().map(|active| (active.row.id, active)).collect();
+        let (mut told, mut messages) = (0, 0);
+        for ripe in ripe {
+            let Some(active) = rules.get(&ripe.rule_id) else { continue };
+            // The misfortune of one rule must not hold up the others.
+            match self.tell_of(active, ripe).await {
+                Ok((alerts, sent)) => {
+                    told += alerts;
+                    messages += sent;
+                }
+                Err(error) => {
+                    tracing::error!(rule = %active.row.id, "failed to tell what it found: {error}");
+                }
+            }
+        }
+        Ok((told, messages))
+    }
+
+    async fn tell_of(&self, active: &Active, ripe: ToTell) -> Result<(u64, usize), EngineError> {
+        let (store, rule) = (&self.core.store, &active.rule);
+        let is_muted =
+            |row: &alert_rule::Model| row.muted_until.is_some_and(|until| until.utc() > self.now);
+        // A zone that the next version of the zone data does not have any more keeps nobody quiet.
+        let is_quiet = rule.quiet.as_ref().is_some_and(|quiet| quiet.is_at(self.now) == Ok(true));
+        let digest = TimeDelta::try_seconds(rule.digest_seconds).unwrap_or_default();
+        let is_muted_now = is_muted(&active.row);
+        if !is_muted_now && (is_quiet || ripe.since.utc() + digest > self.now) {
+            return Ok((0, 0));
+        }
+        let namespace = namespaces::by_ids(store.read(), &[active.row.namespace_id]).await?.pop();
+        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else {
+            return Ok((0, 0));
+        };
+        // As it is now: it may have been muted, disabled or deleted a moment ago.
+        let row = rules::lock(&tx, active.row.id).await?.filter(|row| row.enabled);
+        let Some(row) = row.filter(|row| is_muted(row) == is_muted_now) else {
+            tx.rollback().await?;
+            return Ok((0, 0));
+        };
+        if is_muted_now {
+            if notes::hush(&tx, row.id, self.now.into()).await? == 0 {
+                tx.rollback().await?;
+            } else {
+                store.commit(tx).await?;
+            }
+            return Ok((0, 0));
+        }
+        let (alerts, counts) = notes::telling(&tx, row.id, self.now.into(), SHOWN).await?;
+        let told = notes::told(&tx, row.id, self.now.into()).await?;
+        let place = words::Place {
+            namespace: namespace.map(|row| row.name).unwrap_or_default(),
+            rule: (row.id, row.name.clone()),
+            console: self.core.settings.public_url.clone(),
+        };
+        let (subject, body) = words::message(&place, &alerts, &counts);
+        let message = notification::Model {
+            id: Uuid::nil(),
+            namespace_id: row.namespace_id,
+            rule_id: Some(row.id),
+            channel_id: Uuid::nil(),
+            state: State::Pending,
+            subject,
+            body,
+            alerts: i64::try_from(told).unwrap_or(i64::MAX),
+            attempts: 0,
+            next_attempt_at: self.now.into(),
+            error: None,
+            progress: None,
+            created_at: self.now.into(),
+            settled_at: None,
+        };
+        let messages: Vec<notification::ActiveModel> = rule
+            .channels
+            .iter()
+            .map(|channel| notification::ActiveModel {
+                id: Set(new_id(self.now)),
+                channel_id: Set(*channel),
+                ..message.clone().into_active_model()
+            })
+            .collect();
+        let sent = messages.len();
+        outbox::add(&tx, messages).await?;
+        store.commit(tx).await?;
+        self.core.outbox.notify_one();
+        Ok((told, sent))
+    }
+}

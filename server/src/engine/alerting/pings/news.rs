@@ -1,0 +1,88 @@
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use entity::{
+    ping::Event,
+    run::{State, Trigger},
+};
+use uuid::Uuid;
+
+use super::whom::is_fresh;
+use crate::{
+    model::Ping,
+    store::pings::{Changed, News},
+};
+
+/// What a stretch of the feed means: of each schedule the last that is to be said.
+pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<News> {
+    let mut last: HashMap<Uuid, News> = HashMap::new();
+    for run in runs {
+        if let Some(news) = of_run(run).filter(|news| is_fresh(news.happened_at.utc(), now)) {
+            last.insert(news.schedule_id, news);
+        }
+    }
+    let mut all: Vec<News> = last.into_values().collect();
+    all.sort_unstable_by_key(|news| news.schedule_id);
+    all
+}
+
+fn of_run(run: &Changed) -> Option<News> {
+    let (event, at) = match run.state {
+        State::Running => (Event::Start, run.started_at),
+        State::Succeeded => (Event::Success, run.finished_at),
+        State::Failed | State::TimedOut => (Event::Failure, run.finished_at),
+        // Somebody stopped it, and knows.
+        State::Queued | State::Retrying | State::Cancelled => return None,
+    };
+    // Runs of backfills say nothing about the present.
+    let schedule_id = run.schedule_id.filter(|_| run.trigger != Trigger::Backfill)?;
+    let ping: Ping = serde_json::from_value(run.ping.clone()?).ok()?;
+    ping.address(event)?;
+    Some(News { schedule_id, event, run_id: run.id, happened_at: at? })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use entity::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(schedule: u128, id: u128, state: State) -> Changed {
+        Changed {
+            id: Uuid::from_u128(id),
+            schedule_id: Some(Uuid::from_u128(schedule)),
+            state,
+            trigger: Trigger::Schedule,
+            started_at: Some(Timestamp(1_000)),
+            finished_at: Some(Timestamp(2_000)),
+            changed: 0,
+            ping: Some(json!({ "success": "https://a/", "start": "https://a/start" })),
+            seen: 0,
+        }
+    }
+
+    fn told(runs: &[Changed], now: DateTime<Utc>) -> Vec<(u128, Event, u128)> {
+        let news = news(runs, now).into_iter();
+        news.map(|n| (n.schedule_id.as_u128(), n.event, n.run_id.as_u128())).collect()
+    }
+
+    #[test]
+    fn of_each_schedule_the_last_is_said_that_it_asks_for() {
+        let now = Timestamp(3_000).utc();
+        let runs = [
+            run(1, 10, State::Running),
+            run(1, 10, State::Succeeded),
+            run(2, 20, State::Running),
+            // It names no address for failures.
+            run(2, 20, State::Failed),
+            Changed { trigger: Trigger::Backfill, ..run(3, 30, State::Succeeded) },
+            Changed { ping: None, ..run(4, 40, State::Succeeded) },
+            run(5, 50, State::Cancelled),
+        ];
+        assert_eq!(told(&runs, now), [(1, Event::Success, 10), (2, Event::Start, 20)]);
+        let later = now + TimeDelta::hours(1);
+        assert_eq!(told(&runs, later), [], "a watchdog takes a call for the present");
+    }
+}

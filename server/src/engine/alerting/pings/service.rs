@@ -1,0 +1,315 @@
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::join_all;
+use sea_orm::ActiveEnum;
+use serde_json::json;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{news::news, whom::is_fresh};
+use crate::{
+    engine::{
+        EngineError,
+        cluster::{LeaseTerm, lead},
+        core::Core,
+        service::Service,
+    },
+    model::Ping,
+    store::{
+        Cursor,
+        pings::{self, Due, Ended, Turn},
+    },
+    target::{Invocation, Names, Outcome, Secret},
+    vault::Whose,
+};
+
+/// Follows the runs of schedules that call somebody, and calls.
+#[derive(Debug)]
+pub(crate) struct Pings {
+    core: Arc<Core>,
+    is_more: bool,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Arrived,
+    Failed,
+    /// There is nothing to say any more, or nobody to say it to.
+    Dropped,
+    /// The round was over before its turn.
+    Later,
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PingsReport {
+    /// Calls that are to be made.
+    pub noted: usize,
+    /// Calls that arrived.
+    pub sent: usize,
+    /// Attempts that failed.
+    pub failed: usize,
+}
+
+const LEASE: &str = "pings";
+
+/// So many runs of all schedules are looked at in one transaction, and so often in a round.
+const STRETCH: u64 = 1_000;
+const MAX_STRETCHES: usize = 5;
+
+/// So many calls are taken up in a round: to those whom the last one has reached, and to those whom
+/// it has not. The one kind is made beside the other, so who is away holds up nobody who is there.
+const REACHED: u64 = 256;
+const AWAY: u64 = 16;
+
+/// So many of a kind are made at the same time, and so many of a namespace.
+const AT_ONCE: usize = 32;
+const OF_A_NAMESPACE: usize = 16;
+
+/// How long a call may take. For as long calls are begun in a round: it is over before its lease is.
+const PATIENCE: Duration = Duration::from_secs(5);
+const TERM: Duration = Duration::from_secs(15);
+
+/// Between the first two attempts, and the longest between two.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
+
+impl Pings {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core, is_more: false }
+    }
+
+    /// Reads on; says how many calls are to be made by that, and whether there is more to read.
+    async fn look(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+    ) -> Result<(usize, bool), EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let Some(mut from) = pings::cursor(store).await? else {
+            if let Some(tx) = tenure.begin(store, clock).await? {
+                pings::begin(store, &tx).await?;
+                store.commit(tx).await?;
+                // What is there already is read at once.
+                return Ok((0, true));
+            }
+            return Ok((0, false));
+        };
+        let mut noted = 0;
+        for _ in 0..MAX_STRETCHES {
+            let runs = pings::changed(store, from, STRETCH).await?;
+            let Some(last) = runs.last() else { return Ok((noted, false)) };
+            let to = Cursor { changed: last.changed, id: last.id };
+            let is_full = last.seen >= STRETCH.cast_signed();
+            let news = news(&runs, now);
+            let Some(tx) = tenure.begin(store, clock).await? else { return Ok((noted, false)) };
+            if !pings::note_if_at(store, &tx, (from, to), &news, now.into()).await? {
+                tx.rollback().await?;
+                return Ok((noted, false));
+            }
+            store.commit_unseen(tx).await?;
+            noted += news.len();
+            from = to;
+            if !is_full {
+                return Ok((noted, false));
+            }
+        }
+        Ok((noted, true))
+    }
+
+    /// Makes calls, so many at once.
+    async fn make(&self, due: &[Due]) -> Vec<Made> {
+        let (begun, all) = (self.core.clock.instant(), Semaphore::new(AT_ONCE));
+        let mut namespaces: HashMap<&str, Arc<Semaphore>> = HashMap::new();
+        let mut calls = Vec::with_capacity(due.len());
+        for due in due {
+            let own = namespaces.entry(&due.namespace);
+            let own = own.or_insert_with(|| Arc::new(Semaphore::new(OF_A_NAMESPACE))).clone();
+            calls.push(self.in_turn(due, (own, &all), begun));
+        }
+        join_all(calls).await
+    }
+
+    /// Makes one call as soon as it may be.
+    async fn in_turn(
+        &self,
+        due: &Due,
+        (own, all): (Arc<Semaphore>, &Semaphore),
+        begun: Instant,
+    ) -> Made {
+        // In this order: who waits for others of its namespace is in nobody else's way.
+        let _own = own.acquire().await;
+        let _one = all.acquire().await;
+        if self.core.clock.instant() - begun >= PATIENCE {
+            return Made::Later;
+        }
+        self.call(due).await
+    }
+
+    /// Makes one call, and writes down how that ended.
+    async fn call(&self, due: &Due) -> Made {
+        let now = self.core.clock.now();
+        let ping: Option<Ping> =
+            due.ping.clone().and_then(|ping| serde_json::from_value(ping).ok());
+        let address = ping.as_ref().and_then(|ping| ping.address(due.event));
+        let address = address.filter(|_| is_fresh(due.happened_at.utc(), now));
+        let attempts = due.attempts.saturating_add(1);
+        let answer = match address {
+            Some(address) => Some(self.send(due, attempts, address).await),
+            None => None,
+        };
+        let now = self.core.clock.now();
+        let schedule_id = due.schedule_id;
+        let mut ended = Ended {
+            schedule_id,
+            event: due.event,
+            run_id: due.run_id,
+            attempts,
+            failures: 0,
+            next_attempt_at: None,
+            error: None,
+            sent_at: None,
+        };
+        let made = match answer {
+            Some(Ok(())) => {
+                ended.sent_at = Some(now.into());
+                Made::Arrived
+            }
+            Some(Err(error)) => {
+                ended.failures = due.failures.saturating_add(1);
+                ended.error = Some(error);
+                ended.next_attempt_at = Some((now + pause(ended.failures)).into());
+                Made::Failed
+            }
+            None => {
+                // Whoever is away stays so for what is to be said next.
+                ended.attempts = due.attempts;
+                (ended.failures, ended.error) = (due.failures, due.error.clone());
+                Made::Dropped
+            }
+        };
+        // It is made again when it cannot be written: a watchdog has heard it twice then.
+        if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
+            tracing::error!(schedule = %schedule_id, "failed to write how a ping ended: {error}");
+        }
+        made
+    }
+
+    /// Sends a request as a target's: by the same client, past the same guard.
+    async fn send(&self, due: &Due, attempt: i32, address: &Secret) -> Result<(), String> {
+        let core = &self.core;
+        let invocation = Invocation {
+            run_id: due.run_id,
+            attempt,
+            task: "ping".to_owned(),
+            namespace: due.namespace.clone(),
+            schedule: Some(due.schedule.clone()),
+            schedule_id: Some(due.schedule_id),
+            scheduled_at: None,
+            idempotency_key: format!("{}-{}", due.run_id, due.event.to_value()),
+            traceparent: None,
+            context: json!({}),
+            timeout: PATIENCE,
+            kill_grace: Duration::ZERO,
+        };
+        let (target, tasks) = (Ping::request(address), json!({}));
+        let (place, asked) = ((&core.store, &core.clock), target.secret_names());
+        let opening = core.settings.vault.opened(place, Whose::Run(due.run_id), &asked);
+        let secrets = match core.clock.timeout(PATIENCE, opening).await {
+            Ok(Ok(secrets)) => secrets,
+            Ok(Err(error)) => return Err(format!("failed to {error}")),
+            Err(_) => return Err("failed to read its secrets in time".to_owned()),
+        };
+        let names = Names {
+            invocation: &invocation,
+            scheduled_at: due.happened_at.utc(),
+            previous_fire: None,
+            tasks: &tasks,
+            secrets: &secrets,
+        };
+        let target =
+            core.executor.fill_in(&target, &names).await.map_err(|error| error.to_string())?;
+        // Nobody reads the lines.
+        let (lines, _) = mpsc::channel(1);
+        let stop = CancellationToken::new();
+        match core.executor.execute(&target, &invocation, lines, stop).await {
+            Outcome::Succeeded { .. } => Ok(()),
+            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => Err(message),
+            Outcome::Cancelled { .. } => Err("it was stopped".to_owned()),
+        }
+    }
+}
+
+impl Service for Pings {
+    type Report = PingsReport;
+    const NAME: &'static str = "pings";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PingsReport, EngineError> {
+        let (core, mut report) = (self.core.clone(), PingsReport::default());
+        self.is_more = false;
+        let is_any = pings::is_any(&core.store).await?;
+        // Without any nothing is read, and the lease is nobody's.
+        if !is_any && pings::cursor(&core.store).await?.is_none() {
+            return Ok(report);
+        }
+        let term = (core.settings.poll * 3).max(TERM);
+        let Some(tenure) = lead(&core, LEASE, term).await? else {
+            return Ok(report);
+        };
+        if !is_any {
+            // Whoever makes one later begins then: what was before is none of its business.
+            if let Some(tx) = tenure.begin(&core.store, &core.clock).await? {
+                pings::stop(&tx).await?;
+                core.store.commit_unseen(tx).await?;
+            }
+            return Ok(report);
+        }
+        (report.noted, self.is_more) = self.look(&tenure, now).await?;
+        let reached = pings::due(&core.store, Turn::Reached, now.into(), REACHED).await?;
+        let away = pings::due(&core.store, Turn::Away, now.into(), AWAY).await?;
+        let is_full = |due: &[Due], most| u64::try_from(due.len()).is_ok_and(|due| due >= most);
+        self.is_more |= is_full(&reached, REACHED) || is_full(&away, AWAY);
+        let (reached, away) = tokio::join!(self.make(&reached), self.make(&away));
+        for made in reached.into_iter().chain(away) {
+            match made {
+                Made::Arrived => report.sent += 1,
+                Made::Failed => report.failed += 1,
+                Made::Dropped => {}
+                Made::Later => self.is_more = true,
+            }
+        }
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let poll = TimeDelta::from_std(self.core.settings.poll).unwrap_or_default();
+        if self.is_more { now } else { now + poll }
+    }
+
+    fn is_notable(report: &PingsReport) -> bool {
+        *report != PingsReport::default()
+    }
+}
+
+/// How long to wait after so many failures in a row: twice as long each time.
+fn pause(failures: i32) -> TimeDelta {
+    let doublings = failures.saturating_sub(1).clamp(0, 10);
+    (FIRST_PAUSE * 2_i32.pow(doublings.unsigned_abs())).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_ever_further_apart() {
+        let seconds: Vec<i64> = (1..=7).map(|n| pause(n).num_seconds()).collect();
+        assert_eq!(seconds, [10, 20, 40, 80, 160, 300, 300]);
+    }
+}

@@ -1,0 +1,53 @@
+//! Where in the ledger something is alive: asked again and again, so that the statements of the
+//! other services need not look at every day.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::engine::{EngineError, core::Core, service::Service};
+
+/// A look at a long backlog takes longer: no more than a hundredth of the time goes into looking.
+const SHARE: u32 = 100;
+
+/// But what a look found is not believed for longer than a minute.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Looks where what is alive lies.
+#[derive(Debug)]
+pub(in crate::engine) struct LiveRangeRefresher {
+    core: Arc<Core>,
+    took: Duration,
+}
+
+/// What a look found is in the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct LiveRangeReport;
+
+impl LiveRangeRefresher {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, took: Duration::ZERO }
+    }
+}
+
+impl Service for LiveRangeRefresher {
+    type Report = LiveRangeReport;
+    const NAME: &'static str = "lookout";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<LiveRangeReport, EngineError> {
+        let start = self.core.clock.instant();
+        self.core.store.refresh_live_days(now.into()).await?;
+        self.took = start.elapsed();
+        Ok(LiveRangeReport)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let usual = self.core.settings.lookout_interval;
+        let pause = usual.max((self.took * SHARE).min(LONGEST));
+        now + TimeDelta::from_std(pause).unwrap_or_default()
+    }
+
+    fn is_notable(_report: &LiveRangeReport) -> bool {
+        false
+    }
+}

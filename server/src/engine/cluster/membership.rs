@@ -1,0 +1,263 @@
+//! The node's life among the nodes: joining, heartbeat, leaving; and stopping what others want
+//! stopped.
+
+use std::{collections::HashSet, sync::Arc};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::{Cluster, Fleet, Reading, Standing};
+use crate::{
+    clock::Clock,
+    engine::{
+        EngineError, Settings, cluster,
+        core::{Core, StopReason},
+        service::Service,
+        signals::Kind,
+    },
+    random::new_id,
+    store::{
+        Refusing, Store,
+        holds::Hold,
+        nodes::{Beat, Heartbeat, Joining},
+    },
+};
+
+/// Begins the first life of a process; gives its key. A clock that is wrong and a name that another
+/// process bears are reasons not to start.
+pub(in crate::engine) async fn enter(
+    store: &Store,
+    clock: &Clock,
+    settings: &Settings,
+    cluster: &Cluster,
+) -> Result<Uuid, EngineError> {
+    let asked = clock.wall();
+    let database = store.lease_time().await?.utc();
+    let (offset, turned) = cluster.note(clock, Reading::of(clock, asked, database));
+    if turned == Some(false) {
+        return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
+    }
+    cluster::make_way(store, clock, settings, cluster).await?;
+    let id = join(store, clock, settings, cluster).await?;
+    let living = cluster.living(store).await?;
+    cluster.watch(&living, clock.instant());
+    let fleet = Fleet::of(living, settings.heartbeat_expiry);
+    cluster.see(id, fleet.members.clone());
+    // What `/healthz` will say is said here once: whoever starts a node looks at its log.
+    let own = (cluster.name(), cluster.standing(clock));
+    let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
+    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
+    for problem in wrong.filter_map(|issue| issue.problem) {
+        tracing::warn!("{problem}");
+    }
+    Ok(id)
+}
+
+/// Begins a life; gives its key.
+async fn join(
+    store: &Store,
+    clock: &Clock,
+    settings: &Settings,
+    cluster: &Cluster,
+) -> Result<Uuid, EngineError> {
+    let id = new_id(clock.now());
+    let joining = Joining {
+        id,
+        name: settings.node_name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        zone_data: timetable::zone_data().version.clone(),
+        process: cluster::own_process(),
+        roles: settings.roles.words().map(str::to_owned).collect(),
+        tags: settings.tags.0.clone(),
+        capacity: i32::try_from(settings.capacity).unwrap_or(i32::MAX),
+        clock_offset_ms: cluster.offset().num_milliseconds(),
+        beats_in: cluster.beats_in(),
+    };
+    store.join(&joining).await?;
+    Ok(id)
+}
+
+/// Says that the node is alive, and looks who else is. A node that hears that it is not stops what
+/// it held, for others hold it now, and begins a new life, unless another process has taken its
+/// name: two would end each other's lives for ever.
+#[derive(Debug)]
+pub(in crate::engine) struct Pulse {
+    pub(in crate::engine) core: Arc<Core>,
+    /// Why nothing that is written is kept, as the log says already.
+    refusing: Option<Refusing>,
+}
+
+/// What a beat found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PulseReport {
+    /// Attempts stopped because the node had been declared dead.
+    pub lost: usize,
+    /// Whether it began a new life.
+    pub rejoined: bool,
+    /// Whether it has none, because another process bears its name.
+    pub is_usurped: bool,
+    /// Whether what it may claim is another share than before.
+    pub has_another_share: bool,
+}
+
+impl Pulse {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, refusing: None }
+    }
+
+    /// Logs when the database begins to take nothing, and when that is over.
+    fn tell_of_writes(&mut self) {
+        let refusing = self.core.store.refusing();
+        match (self.refusing, refusing) {
+            (was, Some(why)) if was != Some(why) => tracing::error!("{}", why.problem()),
+            (Some(_), None) => tracing::info!("what is written is kept again"),
+            (Some(_) | None, Some(_)) | (None, None) => {}
+        }
+        self.refusing = refusing;
+    }
+
+    /// Says that the node is alive, and how its clock stands.
+    async fn beat(&self, node: Uuid) -> Result<Heartbeat, EngineError> {
+        let core = &self.core;
+        let held = i32::try_from(core.registry.count()).unwrap_or(i32::MAX);
+        let mut told_again = false;
+        loop {
+            let clock_offset_ms = core.cluster.offset().num_milliseconds();
+            let asked = core.clock.wall();
+            let beat = Beat { held, clock_offset_ms, redis_problem: None };
+            let beat = core.cluster.beat(&core.store, node, beat).await?;
+            let Heartbeat::Alive(at) = beat else { return Ok(beat) };
+            // That it has become right or wrong, the others are told at once.
+            if !core.note_clock(asked, at.utc()) || told_again {
+                return Ok(beat);
+            }
+            told_again = true;
+        }
+    }
+
+    /// What follows when the node's life was ended: a new one, or none while another process bears
+    /// its name.
+    async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
+        let core = &self.core;
+        if core.cluster.standing(&core.clock) == Standing::Draining {
+            // It was to take on nothing, and what it held is others' by now.
+            return Ok(false);
+        }
+        let name = &core.settings.node_name;
+        let is_usurped =
+            cluster::has_namesake(&core.store, &core.settings, &core.cluster, node).await?;
+        let is_news = core.cluster.set_usurped(is_usurped);
+        if is_usurped {
+            if is_news {
+                tracing::error!(
+                    %node, name,
+                    "another process has joined under this node's name and ended its life; this \
+                     one schedules nothing and takes no run from now on: give each process a \
+                     node.name of its own, or stop one of the two"
+                );
+            }
+            return Ok(false);
+        }
+        tracing::error!(%node, "this node was declared dead; it starts a new life");
+        let mut current = core.node.write().await;
+        *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
+        // Under the old life nothing could be taken.
+        core.signals.wake_here(Kind::Dispatcher);
+        core.signals.wake_here(Kind::Planner);
+        Ok(true)
+    }
+}
+
+impl Service for Pulse {
+    type Report = PulseReport;
+    const NAME: &'static str = "pulse";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<PulseReport, EngineError> {
+        self.tell_of_writes();
+        let core = &self.core;
+        let node = core.node_id().await;
+        let mut report = PulseReport::default();
+        if self.beat(node).await? == Heartbeat::Lost {
+            report.rejoined = self.rejoin(node).await?;
+            report.is_usurped = !report.rejoined;
+        }
+        let node = core.node_id().await;
+        // At each beat: an attempt may have begun under the old life while the new one did.
+        let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
+        report.lost = core.registry.stop(StopReason::Lost, is_lost);
+        let living = core.cluster.living(&core.store).await?;
+        core.cluster.watch(&living, core.clock.instant());
+        report.has_another_share = core.cluster.see(node, living);
+        if report.has_another_share {
+            core.signals.wake_here(Kind::Planner);
+            core.signals.wake_here(Kind::Dispatcher);
+        }
+        // Each node asks for itself: what one hears, another may not.
+        let doubts = core.cluster.to_doubt();
+        if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
+            core.signals.wake_pulse();
+        }
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.heartbeat_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &PulseReport) -> bool {
+        *report != PulseReport::default()
+    }
+}
+
+/// Stops the attempts of this node that somebody wants stopped, and those whose run was ended
+/// without it.
+///
+/// An order to cancel is the run's, not that of the hold which it found, and it is never taken back:
+/// what wakes this service carries no order, the tables have it. So it cannot come too late for one
+/// hold and hit the next one by mistake: where the hold that it found is lost before it is heard,
+/// nothing of the run begins again. A run that was lost, released or parked under an order is
+/// cancelled by whoever writes that.
+#[derive(Debug)]
+pub(in crate::engine) struct Canceller {
+    pub(in crate::engine) core: Arc<Core>,
+}
+
+/// What a round stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CancellerReport {
+    /// Attempts told to stop.
+    pub stopped: usize,
+    /// Attempts stopped because their hold was lost.
+    pub lost: usize,
+}
+
+impl Service for Canceller {
+    type Report = CancellerReport;
+    const NAME: &'static str = "canceller";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<CancellerReport, EngineError> {
+        let core = &self.core;
+        if core.registry.count() == 0 {
+            return Ok(CancellerReport::default());
+        }
+        let node = core.node_id().await;
+        let wanted = core.store.cancel_requests(node).await?;
+        let stopped =
+            core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
+        // Looked at before the tables: what is held by then is there, unless it was lost. What is
+        // held by another life of this node is not asked about here, and no business of this round.
+        let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
+        let there: HashSet<Hold> = core.store.held_by(node).await?.into_iter().collect();
+        let gone: HashSet<Hold> = held.filter(|hold| !there.contains(hold)).collect();
+        let lost = core.registry.stop(StopReason::Lost, |hold| gone.contains(hold));
+        Ok(CancellerReport { stopped, lost })
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.heartbeat_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &CancellerReport) -> bool {
+        *report != CancellerReport::default()
+    }
+}

@@ -1,0 +1,319 @@
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use chrono::TimeDelta;
+use entity::Strings;
+use uuid::Uuid;
+
+use super::{
+    fleet::{Fleet, places},
+    offset::{Reading, is_right},
+    ring::Share,
+    steps::Steps,
+    terms::Terms,
+    witness::HeartbeatObserver,
+};
+use crate::{
+    clock::Clock,
+    config::{Role, Roles},
+    engine::{Settings, cluster::Issue, places::Places, quotas::Meter},
+    store::{
+        Store, StoreError,
+        leases::Theirs,
+        nodes::{Doubt, Living, Silent},
+    },
+};
+
+/// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    settings: Settings,
+    seen: RwLock<Seen>,
+    reading: Mutex<Option<Reading>>,
+    steps: Mutex<Steps>,
+    witness: Mutex<HeartbeatObserver>,
+    terms: Mutex<Terms>,
+    refused: Mutex<Vec<Uuid>>,
+    places: Places,
+    meter: Meter,
+    is_draining: AtomicBool,
+    is_usurped: AtomicBool,
+}
+
+/// What the last look at the others showed.
+#[derive(Debug, Default)]
+struct Seen {
+    fleet: Arc<Fleet>,
+    /// The tags of each node that has clearly more room than this one.
+    emptier: Vec<Strings>,
+    /// What this node may claim by that.
+    share: Option<Arc<Share>>,
+    /// Those that are to say in the database that they live.
+    doubtful: Vec<Doubt>,
+    /// Whether another node schedules by newer zone data.
+    has_old_zones: bool,
+    /// Whether somebody drained this node.
+    is_drained: bool,
+}
+
+/// Whether a node may schedule, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It may.
+    Ready,
+    /// It shuts down.
+    Draining,
+    /// Somebody drained it.
+    Drained,
+    /// Another process bears its name.
+    Usurped,
+    /// Its clock is so far ahead of the database's.
+    ClockOff(TimeDelta),
+    /// Its zone data is older than that of another node that schedules. It may carry out runs.
+    OldZones,
+}
+
+impl Cluster {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
+        let meter = Meter::new(settings.quotas);
+        Self { inner: Arc::new(Inner { settings, places, meter, ..Inner::default() }) }
+    }
+
+    /// Whether the node may schedule, as far as it knows.
+    pub fn standing(&self, clock: &Clock) -> Standing {
+        if self.inner.is_draining.load(Ordering::Relaxed) {
+            return Standing::Draining;
+        }
+        if self.inner.is_usurped.load(Ordering::Relaxed) {
+            return Standing::Usurped;
+        }
+        match self.wrong_by(clock) {
+            Some(offset) => Standing::ClockOff(offset),
+            None if self.seen_now().is_drained => Standing::Drained,
+            None if self.seen_now().has_old_zones => Standing::OldZones,
+            None => Standing::Ready,
+        }
+    }
+
+    /// How far the clock is ahead of the database's, as far as the node knows, if it is wrong.
+    pub(crate) fn wrong_by(&self, clock: &Clock) -> Option<TimeDelta> {
+        let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = reading?.estimate(clock.wall(), clock.instant());
+        (!is_right(offset)).then_some(offset)
+    }
+
+    /// The nodes that are alive now.
+    pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
+        let expiry = self.inner.settings.heartbeat_expiry;
+        Ok(Fleet::of(self.living_by(store, store.read()).await?, expiry))
+    }
+
+    /// After how long a silence a node owns no shard any more.
+    pub fn suspect_after(&self) -> Duration {
+        self.inner.settings.heartbeat_expiry / 2
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// What the node does.
+    pub(crate) fn roles(&self) -> Roles {
+        self.inner.settings.roles
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.inner.settings.node_name
+    }
+
+    /// Remembers where the clock stands and corrects it by that; says how far the wall clock is
+    /// ahead, and if it has become right (`Some(true)`) or wrong by that.
+    pub(in crate::engine) fn note(
+        &self,
+        clock: &Clock,
+        reading: Reading,
+    ) -> (TimeDelta, Option<bool>) {
+        let mut last = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_right = last.is_none_or(|last| is_right(last.offset()));
+        let reading = reading.narrowed_by(*last);
+        *last = Some(reading);
+        let is_right = is_right(reading.offset());
+        // A clock that is further off is not corrected but refused.
+        if is_right {
+            clock.correct(reading.correction(clock.correction()));
+        }
+        (reading.offset(), (was_right != is_right).then_some(is_right))
+    }
+
+    /// Looks whether the wall clock was stepped since the last look; says by how much.
+    pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
+        let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = steps.look(clock.wall(), clock.instant());
+        // A time by which nothing is scheduled here has fired nothing.
+        if step.is_none() && self.wrong_by(clock).is_none() {
+            steps.goes_by(clock.now());
+        }
+        step
+    }
+
+    /// What is to be told of steps of the wall clock.
+    pub(crate) fn clock_steps(&self, clock: &Clock) -> Issue {
+        let steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.issue(clock.now(), clock.instant())
+    }
+
+    /// How far the clock was ahead when it was looked at last.
+    pub(crate) fn offset(&self) -> TimeDelta {
+        let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
+    }
+
+    /// Takes down the heartbeats of the others.
+    pub(crate) fn watch(&self, living: &[Living], now: Instant) {
+        self.witness().look(living, now);
+    }
+
+    /// The nodes whose rows had no heartbeat for longer than the expiry, as this node saw it.
+    pub(crate) fn silent(&self, now: Instant) -> Vec<Silent> {
+        self.witness().silent(self.inner.settings.heartbeat_expiry, now)
+    }
+
+    /// Remembers the schedules whose fires the database refuses to this node.
+    pub(crate) fn note_refused(&self, schedules: Vec<Uuid>) {
+        *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner) = schedules;
+    }
+
+    /// The schedules whose fires the database refuses to this node.
+    pub fn refused(&self) -> Vec<Uuid> {
+        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The places of this node.
+    pub fn places(&self) -> &Places {
+        &self.inner.places
+    }
+
+    /// What this node counts of namespaces.
+    pub fn meter(&self) -> &Meter {
+        &self.inner.meter
+    }
+
+    /// Takes down what another has of a lease.
+    pub(crate) fn note_term(&self, name: &'static str, theirs: Theirs, now: Instant) {
+        self.terms().look(name, theirs, now);
+    }
+
+    /// What another had of a lease, if it is over by the monotonic clock here.
+    pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
+        self.terms().over(name, now)
+    }
+
+    fn terms(&self) -> MutexGuard<'_, Terms> {
+        self.inner.terms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn witness(&self) -> MutexGuard<'_, HeartbeatObserver> {
+        self.inner.witness.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers who is alive; says whether what this node may claim is another share by that.
+    pub(crate) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
+        let settings = &self.inner.settings;
+        let doubtful = self.doubtful(own, &living);
+        let is_drained =
+            |member: &Living| member.node.id == own && member.node.drained_at.is_some();
+        let is_drained = living.iter().any(is_drained);
+        let fleet = Fleet::of(living, settings.heartbeat_expiry);
+        let emptier = fleet.emptier_than(own, self.suspect_after());
+        let ring = fleet.ring(self.suspect_after());
+        let own_name = &settings.node_name;
+        let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
+        let zone_data = timetable::zone_data().version;
+        let newest = fleet.zone_data(self.suspect_after());
+        let has_old_zones =
+            newest.is_some_and(|newest| timetable::is_later_release(newest, &zone_data));
+        let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
+        let is_other = seen.share != now
+            || seen.has_old_zones != has_old_zones
+            || seen.is_drained != is_drained;
+        match (seen.is_drained, is_drained) {
+            (false, true) => tracing::warn!("this node was drained: it takes nothing on"),
+            (true, false) => tracing::info!("this node takes on work again"),
+            (true, true) | (false, false) => {}
+        }
+        match (seen.has_old_zones, has_old_zones) {
+            (false, true) => tracing::error!(
+                own = zone_data,
+                newest,
+                "the zone data here is older than that of other nodes: nothing is scheduled here \
+                 until it is the same, or they have left"
+            ),
+            (true, false) => {
+                tracing::info!("no other node has newer zone data: this one schedules")
+            }
+            (true, true) | (false, false) => {}
+        }
+        let (fleet, share) = (Arc::new(fleet), now);
+        *seen = Seen { fleet, emptier, share, doubtful, has_old_zones, is_drained };
+        is_other
+    }
+
+    fn seen_now(&self) -> RwLockReadGuard<'_, Seen> {
+        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nodes that were alive at the last heartbeat.
+    pub fn seen(&self) -> Arc<Fleet> {
+        self.seen_now().fleet.clone()
+    }
+
+    /// The nodes that were to be doubted at the last heartbeat.
+    pub(crate) fn to_doubt(&self) -> Vec<Doubt> {
+        self.seen_now().doubtful.clone()
+    }
+
+    /// What this node may claim; nothing, if it is alone and may claim all.
+    pub(crate) fn share(&self) -> Option<Arc<Share>> {
+        self.seen_now().share.clone()
+    }
+
+    /// Whether this node takes runs that ask for these tags.
+    pub(crate) fn takes(&self, asked: &[String]) -> bool {
+        let settings = &self.inner.settings;
+        settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
+    }
+
+    /// Whether a node that has all these tags has clearly more room, so that it goes first.
+    pub(crate) fn lets_others_go_first(&self, asked: &[String]) -> bool {
+        let seen = self.seen_now();
+        seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
+    }
+
+    /// Whether others were alive at the last heartbeat: what they write wakes nobody here for
+    /// certain.
+    pub(crate) fn has_others(&self) -> bool {
+        self.seen().members.len() > 1
+    }
+
+    /// From now on the node takes on nothing more.
+    pub(crate) fn begin_draining(&self) {
+        self.inner.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another process has taken the node's name; says whether that is news.
+    pub(crate) fn set_usurped(&self, is_usurped: bool) -> bool {
+        self.inner.is_usurped.swap(is_usurped, Ordering::Relaxed) != is_usurped
+    }
+}

@@ -1,0 +1,140 @@
+//! How far this node's clock is from the database's, on which all nodes agree. It is measured at
+//! each heartbeat; between two of them a clock that is stepped parts from the monotonic one, so a
+//! node need not ask to become suspicious.
+
+use std::time::Instant;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
+
+/// Both clocks, read at about one moment, and between which bounds the wall clock was ahead of the
+/// database's then.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Reading {
+    wall: DateTime<Utc>,
+    monotonic: Instant,
+    low: TimeDelta,
+    high: TimeDelta,
+}
+
+/// Both clocks are read in whole milliseconds.
+const ROUNDING: TimeDelta = TimeDelta::milliseconds(1);
+
+/// What two clocks drift apart at the most while one of them is slewed: a thousandth.
+const DRIFT: i32 = 1_000;
+
+impl Reading {
+    /// What the answer to a question says that was asked at `asked` by the wall clock and has just
+    /// come: the database read its clock at some moment between.
+    pub(in crate::engine) fn of(
+        clock: &Clock,
+        asked: DateTime<Utc>,
+        database: DateTime<Utc>,
+    ) -> Self {
+        let (wall, monotonic) = (clock.wall(), clock.instant());
+        let (low, high) = bounds(asked, database, wall);
+        Self { wall, monotonic, low, high }
+    }
+
+    /// This reading within the bounds that an earlier one leaves. Where they contradict each other a
+    /// clock was stepped, and the earlier one says nothing any more.
+    pub(crate) fn narrowed_by(self, earlier: Option<Self>) -> Self {
+        let Some(earlier) = earlier else { return self };
+        let passed = passed(earlier.monotonic, self.monotonic);
+        let shift = (self.wall - earlier.wall) - passed;
+        let slack = ROUNDING * 2 + passed / DRIFT;
+        let low = self.low.max(earlier.low + shift - slack);
+        let high = self.high.min(earlier.high + shift + slack);
+        if low <= high { Self { low, high, ..self } } else { self }
+    }
+
+    /// How far the wall clock was ahead at the least: a slow answer is no wrong clock.
+    pub(in crate::engine) fn offset(&self) -> TimeDelta {
+        TimeDelta::zero().clamp(self.low, self.high)
+    }
+
+    /// How far it seems to be ahead now.
+    pub(in crate::engine) fn estimate(&self, wall: DateTime<Utc>, monotonic: Instant) -> TimeDelta {
+        self.offset() + ((wall - self.wall) - passed(self.monotonic, monotonic))
+    }
+
+    /// By how much the clock is to be corrected that is corrected by `current`: no change unless the
+    /// reading contradicts it.
+    pub(crate) fn correction(&self, current: TimeDelta) -> TimeDelta {
+        let is_within = self.low - ROUNDING <= current && current <= self.high + ROUNDING;
+        if is_within { current } else { current.clamp(self.low, self.high) }
+    }
+}
+
+fn passed(from: Instant, to: Instant) -> TimeDelta {
+    TimeDelta::from_std(to.saturating_duration_since(from)).unwrap_or(TimeDelta::MAX)
+}
+
+/// The bounds of the offset if the database read its clock between `asked` and `answered`.
+fn bounds(
+    asked: DateTime<Utc>,
+    database: DateTime<Utc>,
+    answered: DateTime<Utc>,
+) -> (TimeDelta, TimeDelta) {
+    (asked.min(answered) - database, answered.max(asked) - database)
+}
+
+/// Whether a node with that clock may schedule.
+pub(crate) fn is_right(offset: TimeDelta) -> bool {
+    offset.num_milliseconds().abs() <= MAX_OFFSET_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+    }
+
+    fn read(asked: i64, database: i64, answered: i64) -> Reading {
+        let clock = ManualClock::new(at(answered));
+        Reading::of(&clock.clock(), at(asked), at(database))
+    }
+
+    #[test]
+    fn a_slow_answer_is_no_wrong_clock() {
+        assert_eq!(read(0, 9, 10).offset(), TimeDelta::zero());
+        assert_eq!(read(0, 1, 10).offset(), TimeDelta::zero());
+        assert_eq!(read(0, -7, 1).offset(), TimeDelta::seconds(7));
+        assert_eq!(read(0, 21, 1).offset(), TimeDelta::seconds(-20));
+    }
+
+    #[test]
+    fn a_slow_answer_does_not_undo_a_correction() {
+        let clock = ManualClock::new(at(4));
+        let quick = Reading::of(&clock.clock(), at(4), at(0));
+        let ms = TimeDelta::milliseconds;
+        assert_eq!(quick.correction(TimeDelta::zero()), ms(4_000));
+        assert_eq!(quick.correction(ms(4_001)), ms(4_001), "what is rounded contradicts nothing");
+        clock.pass(std::time::Duration::from_secs(10));
+        let slow = Reading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
+        assert_eq!(slow.correction(ms(4_000)), ms(4_000));
+        assert!(slow.offset() >= ms(3_980), "{slow:?}");
+        // The clock was set right: the earlier reading says nothing any more.
+        clock.set(at(10));
+        let right = Reading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
+        assert_eq!((right.offset(), right.correction(ms(4_000))), (TimeDelta::zero(), ms(0)));
+    }
+
+    #[test]
+    fn a_step_is_seen_without_asking() {
+        let clock = ManualClock::new(at(0));
+        let reading = Reading::of(&clock.clock(), at(0), at(0));
+        let estimate = || reading.estimate(clock.now(), clock.clock().instant());
+        clock.pass(std::time::Duration::from_secs(60));
+        assert_eq!(estimate(), TimeDelta::zero());
+        clock.set(at(60 + 3_600));
+        assert_eq!(estimate(), TimeDelta::hours(1));
+        clock.set(at(60 - 3_600));
+        assert_eq!(estimate(), TimeDelta::hours(-1));
+        assert!(!is_right(estimate()) && is_right(TimeDelta::seconds(5)));
+    }
+}

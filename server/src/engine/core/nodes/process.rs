@@ -1,0 +1,84 @@
+//! How a machine tells its processes apart: by the boot, the namespace of process numbers, the
+//! number, and when that process began. Linux alone says so; elsewhere nothing is known.
+
+use std::{fs, path::Path};
+
+use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
+
+/// What tells this process from all others; empty where the system does not say.
+pub(in crate::engine) fn own_process() -> String {
+    let identity = || {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
+        let place = format!("{} {}", boot.trim(), numbers.to_str()?);
+        let id = std::process::id();
+        Some(format!("{place} {id} {}", began(id)?))
+    };
+    identity().unwrap_or_default()
+}
+
+/// Whether that process goes on, if this one can tell.
+pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
+    let own = own_process();
+    let mut theirs = process.rsplitn(3, ' ');
+    let (began_at, id, place) = (theirs.next()?, theirs.next()?, theirs.next()?);
+    if own.rsplitn(3, ' ').nth(2) != Some(place) || place.is_empty() {
+        return None;
+    }
+    let id: u32 = id.parse().ok()?;
+    match record(id) {
+        Some(now) => Some(now == Some(began_at.to_owned())),
+        // Another user's record may be hidden; that there is no such process is known for certain.
+        None => {
+            (kill(Pid::from_raw(id.try_into().ok()?), None) == Err(Errno::ESRCH)).then_some(false)
+        }
+    }
+}
+
+/// When a process began, in ticks since the boot.
+fn began(id: u32) -> Option<String> {
+    record(id).flatten()
+}
+
+/// When the process of a record began, if it goes on; nothing without a record to read.
+fn record(id: u32) -> Option<Option<String>> {
+    let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
+    // The name in parentheses may have anything in it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    // From the state on, which is the third: the twenty-second is the start.
+    let began = fields.nth(18)?;
+    Some((state != "Z" && state != "X").then(|| began.to_owned()))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_while_it_goes_on() {
+        let own = own_process();
+        assert_eq!(goes_on(&own), Some(true));
+        let (place, _) = own.rsplit_once(' ').unwrap();
+        assert_eq!(goes_on(&format!("{place} 1")), Some(false), "the number is another's by now");
+        assert_eq!(goes_on(&own.replacen(' ', "x ", 1)), None, "another machine's");
+        assert_eq!(goes_on(""), None);
+    }
+
+    #[test]
+    fn a_process_that_was_killed_is_gone_before_anybody_asked_after_it() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let began_at = began(child.id()).unwrap();
+        let own = own_process();
+        let place = own.rsplitn(3, ' ').nth(2).unwrap();
+        let process = format!("{place} {} {began_at}", child.id());
+        assert_eq!(goes_on(&process), Some(true));
+        child.kill().unwrap();
+        // Waiting for it without reaping: its record stays until then.
+        while began(child.id()).is_some() {
+            std::thread::yield_now();
+        }
+        assert_eq!(goes_on(&process), Some(false));
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,147 @@
+//! For how long the others have been silent, by this node's own monotonic clock. Pure: from rows and
+//! instants to an answer.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use entity::Timestamp;
+use uuid::Uuid;
+
+use crate::store::nodes::{Living, Silent};
+
+/// The heartbeats of the living, as this node saw them in their rows.
+///
+/// Heartbeats are written by the database's clock and compared with it. When that is stepped
+/// forward, as by a fail-over to a server with another clock, each of them is old at once, and
+/// whoever recovered first would declare all others dead. When it is stepped back, each is of the
+/// future, and nobody would be declared dead for as long as the step. A heartbeat that stands
+/// unchanged for as long on the monotonic clock here has expired however the database's clock went;
+/// and so has the time in which a doubt could be answered.
+#[derive(Debug, Default)]
+pub(crate) struct HeartbeatObserver {
+    seen: HashMap<Uuid, Seen>,
+    looked: Option<Instant>,
+}
+
+/// A heartbeat, when it was seen first, and how old it was then.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    heartbeat_at: Timestamp,
+    at: Instant,
+    age: Duration,
+    /// The doubt that it has left without an answer, and when that was seen first.
+    doubt: Option<(Timestamp, Instant)>,
+}
+
+impl HeartbeatObserver {
+    /// Takes down what the rows of all that are alive say.
+    pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
+        // What is new since the last look is no older than that, whatever the database's clock
+        // shows. Of what was before the first one, that clock alone knows.
+        let oldest = self.looked.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
+        let seen = living.iter().map(|member| {
+            let (id, heartbeat_at) = (member.node.id, member.written_at);
+            let known = self.seen.get(&id).filter(|seen| seen.heartbeat_at == heartbeat_at);
+            let age = member.row_age().min(oldest);
+            let before = known.and_then(|seen| seen.doubt);
+            let doubt = member
+                .node
+                .doubted_at
+                .map(|doubted| before.filter(|(of, _)| *of == doubted).unwrap_or((doubted, now)));
+            let new = Seen { heartbeat_at, at: now, age, doubt };
+            (id, known.map_or(new, |seen| Seen { doubt, ..*seen }))
+        });
+        self.seen = seen.collect();
+        self.looked = Some(now);
+    }
+
+    /// Those whose rows stand unchanged for longer than `expiry`.
+    pub(crate) fn silent(&self, expiry: Duration, now: Instant) -> Vec<Silent> {
+        let silent = self.seen.iter().filter_map(|(node, seen)| {
+            let watched = now.saturating_duration_since(seen.at);
+            let unanswered = |(_, since)| now.saturating_duration_since(since) > expiry;
+            let silent = Silent {
+                node: *node,
+                since: seen.heartbeat_at,
+                is_watched: watched > expiry,
+                is_unanswered: seen.doubt.is_some_and(unanswered),
+            };
+            (seen.age.saturating_add(watched) > expiry).then_some(silent)
+        });
+        silent.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fleet::tests::member, *};
+    use crate::clock::Clock;
+
+    const EXPIRY: Duration = Duration::from_secs(30);
+
+    fn beaten_at(written: i64, read: i64) -> Living {
+        let (written_at, read_at) = (Timestamp(written * 1_000), Timestamp(read * 1_000));
+        Living { written_at, read_at, ..member("a") }
+    }
+
+    #[test]
+    fn a_step_of_the_databases_clock_makes_nobody_silent() {
+        let start = Clock::system().instant();
+        let mut witness = HeartbeatObserver::default();
+        witness.look(&[beaten_at(100, 102)], start);
+        let second = Duration::from_secs(1);
+        witness.look(&[beaten_at(100, 3_702)], start + second);
+        assert_eq!(witness.silent(EXPIRY, start + second), []);
+        // Two seconds of that were before the first look, of which the database's clock alone knows.
+        let silent = Silent {
+            node: member("a").node.id,
+            since: Timestamp(100_000),
+            is_watched: false,
+            is_unanswered: false,
+        };
+        assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
+        let silent = Silent { is_watched: true, ..silent };
+        assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
+        // Whoever beats again lives, whatever the clock shows: at the second after the look before.
+        witness.look(&[beaten_at(100, 3_730)], start + 29 * second);
+        witness.look(&[beaten_at(3_731, 9_999)], start + 30 * second);
+        assert_eq!(witness.silent(EXPIRY, start + 59 * second), []);
+        assert_eq!(witness.silent(EXPIRY, start + 60 * second).len(), 1);
+    }
+
+    #[test]
+    fn who_is_silent_is_found_although_the_databases_clock_was_stepped_back() {
+        let start = Clock::system().instant();
+        let mut witness = HeartbeatObserver::default();
+        let second = Duration::from_secs(1);
+        witness.look(&[beaten_at(5_000, 5_000)], start);
+        let doubted = |at: i64| {
+            let mut member = beaten_at(5_000, 1_000);
+            member.node.doubted_at = Some(Timestamp(at));
+            member
+        };
+        witness.look(&[doubted(1_000)], start + 20 * second);
+        let look = |witness: &HeartbeatObserver, after: u32| {
+            let silent = witness.silent(EXPIRY, start + after * second);
+            silent.first().map(|silent| (silent.is_watched, silent.is_unanswered))
+        };
+        assert_eq!(look(&witness, 30), None);
+        assert_eq!(look(&witness, 31), Some((true, false)));
+        assert_eq!(look(&witness, 51), Some((true, true)));
+        // Another doubt has its own time.
+        witness.look(&[doubted(1_001)], start + 51 * second);
+        assert_eq!(look(&witness, 52), Some((true, false)));
+    }
+
+    #[test]
+    fn what_was_silent_before_anybody_looked_is_found_at_the_first_look() {
+        let start = Clock::system().instant();
+        let mut witness = HeartbeatObserver::default();
+        witness.look(&[beaten_at(100, 131)], start);
+        assert_eq!(witness.silent(EXPIRY, start).len(), 1);
+        witness.look(&[], start);
+        assert_eq!(witness.silent(EXPIRY, start), [], "its life is over");
+    }
+}

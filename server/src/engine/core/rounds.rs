@@ -1,0 +1,30 @@
+//! How the rounds of this node's planner went.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+/// Since when the rounds of this node's planner fail, if they do.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Rounds(Mutex<Option<DateTime<Utc>>>);
+
+impl Rounds {
+    /// A round went well.
+    pub(in crate::engine) fn succeeded(&self) {
+        *self.locked() = None;
+    }
+
+    /// A round failed because the database did not answer.
+    pub(in crate::engine) fn failed(&self, now: DateTime<Utc>) {
+        self.locked().get_or_insert(now);
+    }
+
+    /// Since when they fail.
+    pub(in crate::engine) fn failing_since(&self) -> Option<DateTime<Utc>> {
+        *self.locked()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<DateTime<Utc>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

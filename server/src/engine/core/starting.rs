@@ -1,0 +1,138 @@
+//! Attempts between the commit that gives them to this node and their start.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{engine::core::Core, store::holds::Hold};
+
+/// Between two questions to a database that is away.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What this node is about to work on: the tables may say already that it does, and nothing else in
+/// memory does. So whoever has read the tables and finds an attempt neither here nor at work may be
+/// sure that nobody will ever work on it.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct StartingAttempts {
+    /// How often each was entered.
+    entered: Mutex<HashMap<Hold, usize>>,
+}
+
+/// Attempts that were entered, until this is dropped: when they are at work, and when the commit
+/// failed, whether it only seemed so or not.
+#[derive(Debug)]
+pub(in crate::engine) struct Beginning<'a> {
+    all: &'a StartingAttempts,
+    holds: Vec<Hold>,
+    since: Instant,
+}
+
+impl StartingAttempts {
+    /// Enters attempts; to be done before the commit. At `since` the tables had not been looked at.
+    pub(in crate::engine) fn enter(
+        &self,
+        since: Instant,
+        holds: impl IntoIterator<Item = Hold>,
+    ) -> Beginning<'_> {
+        let holds: Vec<Hold> = holds.into_iter().collect();
+        let mut entered = self.entered();
+        for hold in &holds {
+            *entered.entry(*hold).or_default() += 1;
+        }
+        drop(entered);
+        Beginning { all: self, holds, since }
+    }
+
+    /// Whether an attempt is about to begin.
+    pub(in crate::engine) fn has(&self, hold: &Hold) -> bool {
+        self.entered().contains_key(hold)
+    }
+
+    fn entered(&self) -> MutexGuard<'_, HashMap<Hold, usize>> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Beginning<'_> {
+    /// Which of them are not to begin: see [`lost_since`].
+    pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<Hold> {
+        lost_since(core, self.since, &self.holds).await
+    }
+}
+
+/// Which of `holds`, all of one life of this node and its own at `since` or given to it then, are not
+/// its own any more.
+///
+/// It is asked only by who stood still for so long that others may have taken it for dead: then a
+/// run may be done by another by now, and even removed. It waits for a database that is away. Where the
+/// answer is an error, all counts as lost: what is not, nobody here knows of, and it is disowned and
+/// taken again.
+pub(in crate::engine) async fn lost_since(
+    core: &Core,
+    mut since: Instant,
+    holds: &[Hold],
+) -> HashSet<Hold> {
+    let mut lost = HashSet::new();
+    let Some(node) = holds.first().map(|hold| hold.node_id) else { return lost };
+    loop {
+        let now = core.clock.instant();
+        if now.saturating_duration_since(since) < core.settings.heartbeat_expiry {
+            return lost;
+        }
+        since = now;
+        let there = loop {
+            match core.store.held_alive(node).await {
+                Ok(there) => break there,
+                Err(error) => {
+                    tracing::warn!("could not ask what is still this node's: {error}");
+                    if !error.is_transient() {
+                        break Vec::new();
+                    }
+                }
+            }
+            core.clock.sleep(PAUSE).await;
+        };
+        lost = holds.iter().copied().filter(|hold| !there.contains(hold)).collect();
+        if !lost.is_empty() {
+            let attempts = lost.len();
+            tracing::warn!(attempts, "this node stood still, and does not begin what it has lost");
+        }
+    }
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        let mut entered = self.all.entered();
+        for hold in &self.holds {
+            if let Some(times) = entered.get_mut(hold) {
+                *times -= 1;
+                if *times == 0 {
+                    entered.remove(hold);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    #[test]
+    fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
+        let all = StartingAttempts::default();
+        let hold = |attempt| Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };
+        let now = Clock::system().instant();
+        let one = all.enter(now, [hold(1), hold(2)]);
+        let other = all.enter(now, [hold(1)]);
+        drop(one);
+        assert!(all.has(&hold(1)) && !all.has(&hold(2)));
+        drop(other);
+        assert!(!all.has(&hold(1)));
+    }
+}

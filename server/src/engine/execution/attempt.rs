@@ -1,0 +1,364 @@
+//! One attempt at one task, from its start to the settlement that it asks for.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use chrono::{DateTime, Utc};
+use entity::Timestamp;
+use futures::FutureExt;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    flow,
+    logs::{self, Numbers},
+    settle::{self, Standing},
+};
+use crate::{
+    engine::{core::Core, places::Place},
+    model::definition::Known,
+    random,
+    store::{
+        StoreError,
+        holds::{Hold, Settlement},
+    },
+    target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
+    telemetry::{TracedAttempt, TracedRun},
+    vault::{Mask, Whose},
+};
+
+/// A run that the tables say this node works on.
+#[derive(Debug)]
+pub(in crate::engine) struct Attempt {
+    pub(in crate::engine) hold: Hold,
+    pub(in crate::engine) max_attempts: i32,
+    pub(in crate::engine) known: Arc<Known>,
+    /// For the run's only task; of a flow what is the same for all tasks.
+    pub(in crate::engine) invocation: Invocation,
+    pub(in crate::engine) run: Times,
+    pub(in crate::engine) place: Place,
+}
+
+/// A run's own instants.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Times {
+    /// The instant that it stands for.
+    pub(in crate::engine) stands_for: DateTime<Utc>,
+    /// When its first attempt began.
+    pub(in crate::engine) started_at: DateTime<Utc>,
+    /// Whether a fire started it.
+    pub(in crate::engine) by_fire: bool,
+}
+
+/// Lines that wait to be written, of one attempt.
+const LINES: usize = 256;
+
+/// Starts it. It ends by asking for what became of it to be written.
+pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
+    if attempt.known.is_flow() {
+        return flow::spawn(core, attempt);
+    }
+    // Before the task starts: a cancel request must find it from now on.
+    let (_, limit) = attempt.known.start(core.settings.heartbeat_expiry);
+    let grip = core.hold(attempt.hold, Some(limit));
+    let core = core.clone();
+    let tracker = core.attempts.clone();
+    tracker.spawn(async move {
+        let Attempt { hold, max_attempts, known, invocation, run, place } = attempt;
+        let start = core.clock.instant();
+        let task = known.task(0);
+        let tasks = json!({});
+        let assignment = Assignment {
+            known: &known,
+            index: 0,
+            invocation: &invocation,
+            stands_for: run.stands_for,
+            tasks: &tasks,
+        };
+        let numbers = Numbers::new(hold.attempt);
+        let outcome = perform(&core, assignment, &numbers, grip.stop.clone()).await;
+        let took = start.elapsed();
+        drop(place);
+        core.slot_freed();
+
+        let now = core.agreed_now().await;
+        let Ok(why) = core.let_go(&grip) else { return };
+        let standing =
+            Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };
+        let Some(decision) = settle::settle(outcome, why, standing) else {
+            core.registry.forget(&hold);
+            return;
+        };
+        let settlement = Settlement {
+            hold,
+            task: task.name.clone(),
+            task_state: decision.task_state,
+            run_state: decision.run_state,
+            available_at: decision.available_at.map(Timestamp::from),
+            error: decision.error,
+            output: decision.output,
+            extra_attempts: decision.extra_attempts,
+            at: now.into(),
+            took,
+            traced: Some(traced(&invocation, run)),
+        };
+        // The settler lives longer than any attempt.
+        let _ = core.settlements.send(settlement).await;
+    });
+}
+
+/// What an attempt is to do.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Assignment<'a> {
+    pub(in crate::engine) known: &'a Known,
+    /// The task's place.
+    pub(in crate::engine) index: usize,
+    pub(in crate::engine) invocation: &'a Invocation,
+    /// The instant that the run stands for.
+    pub(in crate::engine) stands_for: DateTime<Utc>,
+    /// What templates call `tasks`.
+    pub(in crate::engine) tasks: &'a Value,
+}
+
+/// Carries an attempt out, and writes down its lines.
+pub(in crate::engine) async fn perform(
+    core: &Core,
+    assignment: Assignment<'_>,
+    numbers: &Numbers,
+    stop: CancellationToken,
+) -> Outcome {
+    let Assignment { known, index, invocation, .. } = assignment;
+    let from = core.clock.now();
+    let (outcome, at_target) = carry_out(core, assignment, numbers, stop).await;
+    core.metrics.traces().attempt(&TracedAttempt {
+        run: invocation.run_id,
+        number: if known.is_flow() {
+            flow_number(index, invocation.attempt)
+        } else {
+            number(invocation.attempt)
+        },
+        task: &invocation.task,
+        attempt: invocation.attempt,
+        target: known.task(index).target.kind(),
+        at: (from, core.clock.now()),
+        at_target,
+        outcome: match &outcome {
+            Outcome::Succeeded { .. } => "succeeded",
+            Outcome::Failed { .. } => "failed",
+            Outcome::TimedOut { .. } => "timed_out",
+            Outcome::Cancelled { .. } => "cancelled",
+        },
+        status: status(&known.task(index).target, &outcome),
+    });
+    outcome
+}
+
+/// With what status a request was answered, if it was.
+fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
+    match (target, outcome) {
+        (
+            Target::Http(_),
+            Outcome::Succeeded { output }
+            | Outcome::Failed { output, .. }
+            | Outcome::TimedOut { output, .. }
+            | Outcome::Cancelled { output },
+        ) => output.get("status")?.as_i64(),
+        (Target::Command(_) | Target::Noop(_), _) => None,
+    }
+}
+
+/// Does so; says from when to when the target was at work.
+async fn carry_out(
+    core: &Core,
+    assignment: Assignment<'_>,
+    numbers: &Numbers,
+    stop: CancellationToken,
+) -> (Outcome, Option<(DateTime<Utc>, DateTime<Utc>)>) {
+    let Assignment { known, index, invocation, .. } = assignment;
+    let task = known.task(index);
+    let vault = &core.settings.vault;
+    let (place, whose) = ((&core.store, &core.clock), Whose::Run(invocation.run_id));
+    let opening = vault.opened(place, whose, known.secrets(index));
+    let secrets = match stop.run_until_cancelled(opening).await {
+        Some(Ok(secrets)) => secrets,
+        Some(Err(error)) => {
+            let message = format!("failed to {error}");
+            return (Outcome::Failed { message, output: Value::Null }, None);
+        }
+        None => return (Outcome::Cancelled { output: json!({}) }, None),
+    };
+    let mask = Mask::of(secrets.values());
+    let filled_in = match known.templates(index) {
+        TemplateUse::None => None,
+        TemplateUse::Some { previous_fire } => {
+            let needs = Needs { previous_fire, secrets: &secrets };
+            match Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await {
+                Ok(filled) => Some(filled),
+                // The messages of templates repeat no value of theirs.
+                Err(outcome) => return (outcome, None),
+            }
+        }
+    };
+    // What the templates took is off the time limit.
+    let (target, left) = match filled_in {
+        Some((target, took)) => {
+            let timeout = invocation.timeout.saturating_sub(took);
+            (Some(target), Some(Invocation { timeout, ..invocation.clone() }))
+        }
+        None => (None, None),
+    };
+    let target = target.as_ref().unwrap_or(&task.target);
+    let invocation = left.as_ref().unwrap_or(invocation);
+    let (lines, written) = mpsc::channel(LINES);
+    let from = core.clock.now();
+    let work = core.executor.execute(target, invocation, lines, stop);
+    let work = core.cut_off.run_until_cancelled(work);
+    let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
+    // A target that panics must not leave its run hanging.
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let counted = (core.cluster.meter(), &core.clock);
+    let copy = logs::copy(&core.logs, numbers, invocation, &mask, counted, written);
+    let ended = async {
+        let outcome = work.await;
+        (outcome, core.clock.now())
+    };
+    let ((outcome, to), ()) = tokio::join!(ended, copy);
+    let outcome = outcome.unwrap_or_else(|_| Outcome::Failed {
+        message: "the target panicked; this is a bug in Carillon, please report it".to_owned(),
+        output: Value::Null,
+    });
+    (shortened(mask.outcome(outcome)), Some((from, to)))
+}
+
+/// How many bytes of a message are kept, and how many of them of its beginning: it says what
+/// failed, and the end says why.
+const MAX_MESSAGE_BYTES: usize = 1_000;
+const MAX_MESSAGE_HEAD: usize = 300;
+
+/// Only what is masked may be cut: of half a secret nobody can tell what it is.
+fn shortened(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
+        && message.len() > MAX_MESSAGE_BYTES
+    {
+        let head = message.floor_char_boundary(MAX_MESSAGE_HEAD);
+        let tail = message.len() - (MAX_MESSAGE_BYTES - MAX_MESSAGE_HEAD);
+        let tail = message.ceil_char_boundary(tail);
+        message.replace_range(head..tail, " ... ");
+    }
+    outcome
+}
+
+/// What templates need beside what the attempt is told.
+#[derive(Clone, Copy)]
+struct Needs<'a> {
+    previous_fire: bool,
+    secrets: &'a BTreeMap<String, SecretString>,
+}
+
+/// Fills in the templates of a target. Says how long that took, apart from looking up what they
+/// need.
+async fn fill_in(
+    core: &Core,
+    stop: &CancellationToken,
+    target: &Target,
+    assignment: Assignment<'_>,
+    needs: Needs<'_>,
+) -> Result<(Target, Duration), Outcome> {
+    let failed = |message| Outcome::Failed { message, output: Value::Null };
+    let Needs { previous_fire, secrets } = needs;
+    let at = assignment.stands_for;
+    let previous_fire = match assignment.invocation.schedule_id.filter(|_| previous_fire) {
+        Some(schedule) => {
+            let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
+            found.unwrap_or(Ok(None)).map_err(|error| {
+                tracing::error!("failed to look up the fire before: {error}");
+                failed("could not look up previous_fire in the database".to_owned())
+            })?
+        }
+        None => None,
+    };
+    let names = Names {
+        invocation: assignment.invocation,
+        scheduled_at: at,
+        previous_fire: previous_fire.map(|at| at.utc()),
+        tasks: assignment.tasks,
+        secrets,
+    };
+    let began = core.clock.instant();
+    match stop.run_until_cancelled(core.executor.fill_in(target, &names)).await {
+        Some(Ok(target)) => Ok((target, core.clock.instant().duration_since(began))),
+        Some(Err(error @ Unfilled::TooLong(_))) => {
+            Err(Outcome::TimedOut { message: error.to_string(), output: Value::Null })
+        }
+        Some(Err(error @ (Unfilled::Refused(_) | Unfilled::Defect))) => {
+            Err(failed(error.to_string()))
+        }
+        None => Err(Outcome::Cancelled { output: json!({}) }),
+    }
+}
+
+/// Asks until the database answers: that it is away is no fault of the run.
+async fn fire_before(
+    core: &Core,
+    schedule: Uuid,
+    at: DateTime<Utc>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match core.store.fire_before(schedule, at.into()).await {
+            Err(error) if error.is_transient() => core.clock.sleep(pause).await,
+            answer => return answer,
+        }
+        pause = (pause * 2).min(Duration::from_secs(2));
+    }
+}
+
+/// The trace that a run of one task is for its target.
+pub(in crate::engine) fn traceparent(core: &Core, hold: &Hold) -> String {
+    core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
+}
+
+/// What tells an attempt from the others of its run, for its trace.
+fn number(attempt: i32) -> u64 {
+    u64::from(attempt.unsigned_abs())
+}
+
+/// The same where the run has several tasks.
+pub(in crate::engine) fn flow_number(index: usize, attempt: i32) -> u64 {
+    ((index as u64 + 1) << 32) | number(attempt)
+}
+
+/// What is told of a run when it has settled.
+pub(in crate::engine) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
+    TracedRun {
+        id: invocation.run_id,
+        by_fire: run.by_fire,
+        namespace: invocation.namespace.clone(),
+        schedule: invocation.schedule_id.zip(invocation.schedule.clone()),
+        stands_for: run.stands_for,
+        started_at: run.started_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_message_beginning_and_end_are_kept() {
+        let said = |message: &str| {
+            let message = message.to_owned();
+            let failed = shortened(Outcome::Failed { message, output: Value::Null });
+            let Outcome::Failed { message, .. } = failed else { panic!("{failed:?}") };
+            message
+        };
+        assert_eq!(said(&"x".repeat(1_000)).len(), 1_000);
+        let long =
+            said(&format!("exited with code 1: {} | no such table", "\u{20ac}".repeat(9_000)));
+        assert!(long.starts_with("exited with code 1: \u{20ac}"), "{long}");
+        assert!(long.ends_with(" | no such table") && long.contains(" ... "), "{long}");
+        assert!(long.len() <= 1_005, "{}", long.len());
+    }
+}

@@ -1,0 +1,407 @@
+//! The dispatcher: takes runs that wait, as many as this node has room for.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{fire, run};
+use sea_orm::ActiveEnum;
+use uuid::Uuid;
+
+use super::{
+    attempt::{self, Attempt, Times},
+    handoff::past_deadline,
+};
+use crate::{
+    engine::{
+        EngineError,
+        core::Core,
+        places::{Claim, Holder, NoPlace, Room},
+        service::Service,
+    },
+    model::definition::Task,
+    store::{
+        DatabaseTransaction,
+        holds::Hold,
+        queue::{Taker, Waiting, Without},
+        runs::Take,
+    },
+    target::Invocation,
+};
+
+/// Takes waiting runs.
+#[derive(Debug)]
+pub(in crate::engine) struct Dispatcher {
+    pub(in crate::engine) core: Arc<Core>,
+    next: Option<DateTime<Utc>>,
+    /// Whether runs were left to others for a moment.
+    has_left: bool,
+    /// When it may next look behind the runs that wait for a share.
+    behind_at: Instant,
+    /// When the next run may start that was not due when it last looked behind them.
+    later: Option<DateTime<Utc>>,
+}
+
+/// A look behind runs that wait for a share reads over all of them. It is not repeated before this
+/// many times as long as it took, so that it costs a node little however many they are.
+const BEHIND_PAUSE: u32 = 10;
+
+/// But after this time in any case.
+const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
+
+/// Where runs wait for a share that has room again, others may stand among them.
+const MIN_LOOK: usize = 16;
+
+/// One look at the runs that wait.
+#[derive(Debug)]
+struct Look {
+    /// How many it reads at the most.
+    limit: usize,
+    /// Whose runs it passes over.
+    full: Vec<Holder>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Looked {
+    /// How many runs it read.
+    read: usize,
+    /// How many of them are settled or begun by it.
+    taken: usize,
+    /// Who had no share left for some of them.
+    refused: Vec<Holder>,
+    /// Whether there was no place left at all.
+    is_full: bool,
+}
+
+/// How a round ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// There is no place: the next one that is freed wakes this service.
+    Full,
+    /// It is too early to look behind what waits for a share.
+    Early(Duration),
+    /// There is nothing else to take.
+    Done,
+}
+
+/// What a round took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DispatcherReport {
+    /// Attempts begun.
+    pub taken: usize,
+}
+
+impl Dispatcher {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        let behind_at = core.clock.instant();
+        Self { core, next: None, has_left: false, behind_at, later: None }
+    }
+
+    /// What to look for next.
+    fn look(&self, batch: usize) -> Result<Look, End> {
+        let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
+        if free == 0 {
+            return Err(End::Full);
+        }
+        if is_held_back && full.is_empty() {
+            let limit = of_held_back.max(MIN_LOOK).min(free).min(batch);
+            return Ok(Look { limit, full });
+        }
+        let pause = self.behind_at.saturating_duration_since(self.core.clock.instant());
+        if full.is_empty() || pause.is_zero() {
+            return Ok(Look { limit: free.min(batch), full });
+        }
+        Err(End::Early(pause))
+    }
+
+    /// Takes batch after batch.
+    async fn take_all(
+        &mut self,
+        now: DateTime<Utc>,
+        report: &mut DispatcherReport,
+    ) -> Result<End, EngineError> {
+        let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
+        loop {
+            let look = match self.look(batch) {
+                Ok(look) => look,
+                Err(end) => return Ok(end),
+            };
+            let from = self.core.clock.instant();
+            let looked = self.take(now, &look).await?;
+            report.taken += looked.taken;
+            if !look.full.is_empty() {
+                self.look_later(now).await?;
+                let now = self.core.clock.instant();
+                let pause = now.saturating_duration_since(from) * BEHIND_PAUSE;
+                self.behind_at = now + pause.min(MAX_BEHIND_PAUSE);
+            }
+            if looked.is_full {
+                return Ok(End::Full);
+            }
+            if looked.read < look.limit {
+                // Nothing waits but what it passed over and what it could not take.
+                let waiting = [looked.refused, look.full].concat();
+                self.core.places.forget_held_back(&waiting);
+                return Ok(End::Done);
+            }
+            if looked.taken == 0 && look.full == self.core.places.room().full {
+                // All that it read waits for something else than a share.
+                return Ok(End::Done);
+            }
+        }
+    }
+
+    /// Finds out when the next run may start that is not due yet.
+    async fn look_later(&mut self, now: DateTime<Utc>) -> Result<(), EngineError> {
+        let tags = &self.core.settings.tags.0;
+        let later = self.core.store.next_available(tags, now.into()).await?;
+        self.later = later.map(|at| at.utc());
+        Ok(())
+    }
+
+    /// Others go first for a moment, if they have clearly more room and may take it.
+    fn is_left_to_others(&self, run: &Waiting, now: DateTime<Utc>) -> bool {
+        let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
+        now < run.available_at.utc() + self.moment()
+            && self.core.cluster.lets_others_go_first(asked)
+    }
+
+    /// For so long.
+    fn moment(&self) -> TimeDelta {
+        TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default()
+    }
+
+    /// Takes one batch.
+    async fn take(&mut self, now: DateTime<Utc>, look: &Look) -> Result<Looked, EngineError> {
+        let (core, since) = (&self.core.clone(), self.core.clock.instant());
+        let node = core.node_id().await;
+        let tx = core.store.begin().await?;
+        let without = without(&look.full);
+        let taker = Taker { node, tags: &core.settings.tags.0, without: &without };
+        let waiting =
+            core.store.lock_waiting_runs(&tx, taker, now.into(), look.limit as u64).await?;
+        let mut looked = Looked { read: waiting.len(), ..Looked::default() };
+        let (left, waiting): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|run| self.is_left_to_others(run, now));
+        let found = waiting.len();
+        let (late, waiting): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|run| is_too_late(run, now));
+        let late_of: Vec<_> = late.iter().map(|run| run.schedule_id).collect();
+        let late: Vec<_> = late.into_iter().map(|run| (run.id, run.scheduled_at)).collect();
+        let waiting = self.within_limits(&tx, waiting, now).await?;
+        let mut takes = Vec::with_capacity(found);
+        let mut begun = Vec::with_capacity(found);
+        let mut failed = Vec::new();
+        for run in waiting {
+            let key = (run.workflow_id, run.workflow_version);
+            let known = match core.definitions.known(&core.store, &tx, key).await? {
+                Ok(known) => known,
+                Err(error) => {
+                    tracing::error!(run = %run.id, "failed to {error}");
+                    failed.push((run.id, format!("failed to {error}")));
+                    continue;
+                }
+            };
+            let claim = Claim {
+                origin: known.origin().cloned(),
+                schedule: run.schedule_id,
+                namespace: run.namespace_id,
+            };
+            let place = match core.place(&claim) {
+                Ok(place) => place,
+                Err(NoPlace::Full) => {
+                    looked.is_full = true;
+                    break;
+                }
+                Err(NoPlace::Share(holder)) => {
+                    if !looked.refused.contains(&holder) {
+                        looked.refused.push(holder);
+                    }
+                    continue;
+                }
+            };
+            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+            takes.push(Take {
+                run_id: run.id,
+                task,
+                attempt: run.attempt + 1,
+                epoch: run.epoch + 1,
+                hard_limit,
+            });
+            begun.push((run, known, place));
+        }
+        self.has_left |= !left.is_empty();
+        if failed.is_empty() && late.is_empty() && takes.is_empty() {
+            // A commit would be news to all who follow, here and on other nodes.
+            tx.rollback().await?;
+            return Ok(looked);
+        }
+        looked.taken = failed.len() + late.len() + takes.len();
+        core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
+        core.store.skip_locked_runs(&tx, &late, now.into()).await?;
+        core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
+        let hold = |take: &Take| Hold {
+            run_id: take.run_id,
+            attempt: take.attempt,
+            node_id: node,
+            epoch: take.epoch,
+        };
+        let beginning = core.registry.starting.enter(since, takes.iter().map(hold));
+        core.store.commit(tx).await?;
+        for schedule in late_of {
+            let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
+            core.metrics.fires(schedule, skipped.to_value(), deadline.to_value(), 1);
+        }
+        if !(late.is_empty() && failed.is_empty()) {
+            core.run_settled();
+        }
+        if core.backfills.has_any(failed.iter().map(|(run, _)| *run)) {
+            core.signals.wake_backfill();
+        }
+
+        let lost = beginning.lost(core).await;
+        for ((run, known, place), take) in begun.into_iter().zip(takes) {
+            let hold = hold(&take);
+            if lost.contains(&hold) {
+                continue;
+            }
+            let max_attempts = run.max_attempts;
+            let times = Times {
+                by_fire: run.trigger == run::Trigger::Schedule,
+                stands_for: run.scheduled_at.utc(),
+                started_at: run.started_at.map_or(now, |at| at.utc()),
+            };
+            let invocation = invocation(core, run, known.task(0), &hold);
+            let run = times;
+            attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
+        }
+        drop(beginning);
+        if !lost.is_empty() {
+            core.slot_freed();
+        }
+        Ok(looked)
+    }
+
+    /// Leaves out the runs whose group has no room for them any more. The groups are locked, so
+    /// what is left may be taken: nobody else takes one of theirs before this transaction ends.
+    async fn within_limits(
+        &self,
+        tx: &DatabaseTransaction,
+        mut waiting: Vec<Waiting>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Waiting>, EngineError> {
+        let groups: HashSet<Uuid> = waiting.iter().filter_map(|run| run.group_id).collect();
+        let mut room = self.core.store.lock_room(tx, &groups, now.into()).await?;
+        waiting.retain(|run| {
+            let free = run.group_id.and_then(|group| room.get_mut(&group));
+            free.is_none_or(|free| {
+                *free -= 1;
+                *free >= 0
+            })
+        });
+        Ok(waiting)
+    }
+}
+
+impl Service for Dispatcher {
+    type Report = DispatcherReport;
+    const NAME: &'static str = "dispatcher";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
+        let mut report = DispatcherReport::default();
+        if !self.core.may_take().await? {
+            // By a wrong clock runs would be late or early. Once it is right, this is woken.
+            self.next = None;
+            return Ok(report);
+        }
+        // Before the look at the tables: a place that is freed from now on wakes us again.
+        self.core.backlog.store(true, Ordering::Relaxed);
+        self.core.group_backlog.store(true, Ordering::Relaxed);
+        let end = self.take_all(now, &mut report).await?;
+        if end == End::Full {
+            self.next = None;
+            return Ok(report);
+        }
+        if end == End::Done {
+            self.core.places.forget_full();
+        }
+        if self.core.places.room().is_held_back {
+            // A place that is freed wakes this service, too.
+            let early = match end {
+                End::Early(pause) => TimeDelta::from_std(pause).ok().map(|pause| now + pause),
+                End::Full | End::Done => None,
+            };
+            let left = std::mem::take(&mut self.has_left).then(|| now + self.moment());
+            let later = self.later.filter(|later| *later > now);
+            self.next = [early, left, later].into_iter().flatten().min();
+            return Ok(report);
+        }
+        self.core.backlog.store(false, Ordering::Relaxed);
+        let backlog = self.core.store.backlog(&self.core.settings.tags.0, now.into()).await?;
+        self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
+        // What is due and was not taken is being taken by another, or waits until this node, declared
+        // dead, has a new life: that wakes us.
+        let next = backlog.next.map(|at| at.utc());
+        self.next = next.filter(|next| report.taken > 0 || *next > now);
+        if std::mem::take(&mut self.has_left) {
+            // If the others do not take it, this node does.
+            self.next = Some(now + self.moment());
+        }
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let poll = now + TimeDelta::from_std(self.core.settings.poll).unwrap_or_default();
+        self.next.map_or(poll, |next| next.clamp(now, poll))
+    }
+
+    fn is_notable(report: &DispatcherReport) -> bool {
+        report.taken > 0
+    }
+}
+
+/// What a statement leaves out for those that have their share.
+fn without(full: &[Holder]) -> Without {
+    let mut without = Without::default();
+    for holder in full {
+        match holder {
+            Holder::Origin(origin) => without.origins.push(origin.to_string()),
+            Holder::Schedule(id) => without.schedules.push(*id),
+            Holder::Namespace(id) => without.namespaces.push(*id),
+        }
+    }
+    without
+}
+
+/// Whether a run that a fire started has waited for room until after the fire's start deadline.
+/// Once an attempt has begun, there is none any more.
+fn is_too_late(run: &Waiting, now: DateTime<Utc>) -> bool {
+    let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
+    let jitter = run.jitter_ms.unwrap_or_default();
+    run.trigger == run::Trigger::Schedule
+        && run.attempt == 0
+        && past_deadline(scheduled_at, due_at, jitter, run.start_deadline_ms, now)
+}
+
+fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation {
+    Invocation {
+        run_id: run.id,
+        attempt: hold.attempt,
+        task: task.name.clone(),
+        namespace: run.namespace,
+        schedule: run.schedule,
+        schedule_id: run.schedule_id,
+        // Of a run by hand it is the instant that was asked for, or when it was ordered. A run that
+        // repeats it has the same key, and tells the same.
+        scheduled_at: Some(run.scheduled_at.utc()),
+        idempotency_key: run.idempotency_key,
+        traceparent: Some(attempt::traceparent(core, hold)),
+        context: run.context,
+        timeout: task.timeout(),
+        kill_grace: task.kill_grace(),
+    }
+}

@@ -1,0 +1,59 @@
+//! What of a settled run is kept when it is run again from where it failed. Pure.
+
+use entity::task_run;
+
+use crate::model::definition::{Definition, Graph};
+
+/// The tasks whose success is kept: those that succeeded, and before which nothing has to be done
+/// again. `last` says how a task's last attempt ended.
+pub(crate) fn kept_tasks(
+    definition: &Definition,
+    last: impl Fn(&str) -> Option<task_run::State>,
+) -> Vec<&str> {
+    // What cannot be read has nothing to keep.
+    let Ok(graph) = Graph::of(&definition.tasks) else { return Vec::new() };
+    let mut kept = vec![false; definition.tasks.len()];
+    for &index in graph.order() {
+        let succeeded = last(&definition.tasks[index].name) == Some(task_run::State::Succeeded);
+        kept[index] = succeeded && graph.needs(index).iter().all(|need| kept[*need]);
+    }
+    let tasks = definition.tasks.iter().zip(kept);
+    tasks.filter(|(_, kept)| *kept).map(|(task, _)| task.name.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use task_run::State::{Failed, Skipped, Succeeded};
+
+    use super::*;
+    use crate::{
+        model::definition::Task,
+        target::{Noop, Target},
+    };
+
+    #[test]
+    fn what_failed_and_all_behind_it_is_done_again() {
+        let task = |name: &str, needs: &[&str]| Task {
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            ..Task::new(name, Target::Noop(Noop::default()))
+        };
+        let definition = Definition::of(vec![
+            task("start", &[]),
+            task("left", &["start"]),
+            task("right", &["start"]),
+            task("join", &["left", "right"]),
+            task("cleanup", &["right"]),
+        ]);
+        let states = [
+            ("start", Succeeded),
+            ("left", Succeeded),
+            ("right", Failed),
+            ("join", Skipped),
+            // It ran whatever happened, and does so again.
+            ("cleanup", Succeeded),
+        ];
+        let last = |name: &str| states.iter().find(|(other, _)| *other == name).map(|(_, s)| *s);
+        assert_eq!(kept_tasks(&definition, last), ["start", "left"]);
+        assert!(kept_tasks(&definition, |_| None).is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+use entity::task_run;
+use serde_json::Value;
+
+use super::{
+    super::{results, standing::Attempted},
+    Conductor,
+};
+use crate::{
+    engine::execution::attempt::{self, Assignment},
+    target::{Invocation, Outcome},
+};
+
+impl Conductor {
+    /// How long an attempt may take before any node may take it for stuck.
+    pub(super) fn hard_limit(&self, index: usize) -> Duration {
+        let task = self.known.task(index);
+        task.timeout() + task.kill_grace() + self.core.settings.heartbeat_expiry
+    }
+
+    /// Begins an attempt that is in the tables.
+    pub(super) fn begin(&mut self, index: usize, attempt: i32) {
+        let limit = self.hard_limit(index);
+        let part = &mut self.parts[index];
+        part.limit = Some(self.core.clock.instant() + limit);
+        part.attempts.push(Attempted {
+            attempt,
+            state: task_run::State::Running,
+            finished_at: None,
+            error: None,
+            output: None,
+        });
+        let core = self.core.clone();
+        let known = self.known.clone();
+        let invocation = self.invocation(index, attempt);
+        let (stands_for, tasks) = (self.stands_for, self.named(index));
+        let numbers = self.numbers.clone();
+        let stop = self.stop_tasks.child_token();
+        self.at_work.spawn(async move {
+            let assignment = Assignment {
+                known: &known,
+                index,
+                invocation: &invocation,
+                stands_for,
+                tasks: &tasks,
+            };
+            let work = attempt::perform(&core, assignment, &numbers, stop);
+            let outcome = core.clock.timeout(limit, work).await;
+            let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
+                message: "it outlived its timeout and the time to be killed in".to_owned(),
+                output: Value::Null,
+            });
+            (index, outcome)
+        });
+    }
+
+    fn invocation(&self, index: usize, attempt: i32) -> Invocation {
+        let task = self.known.task(index);
+        let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
+        let before = self.known.graph.before(index);
+        let (run, number) = (self.hold.run_id, attempt::flow_number(index, attempt));
+        // Receivers tell requests apart by this key: each task has its own.
+        let key = match self.known.definition.tasks.len() {
+            1 => self.told.idempotency_key.clone(),
+            _ => format!("{}-{}", self.told.idempotency_key, task.name),
+        };
+        Invocation {
+            attempt,
+            task: task.name.clone(),
+            idempotency_key: key,
+            traceparent: Some(self.core.metrics.traces().traceparent(run, number)),
+            context: results::merged(&self.told.context, &results, &before),
+            timeout: task.timeout(),
+            kill_grace: task.kill_grace(),
+            ..self.told.clone()
+        }
+    }
+
+    /// What the templates of a task find as `tasks`.
+    fn named(&self, index: usize) -> Value {
+        let before = self.known.graph.before(index);
+        let tasks = self.known.definition.tasks.iter().zip(&self.parts).zip(before);
+        results::named(tasks.filter(|(_, before)| *before).map(|((task, part), _)| {
+            let last = part.attempts.last().map(|last| last.state);
+            let succeeded = last == Some(task_run::State::Succeeded);
+            (&*task.name, succeeded, part.result.as_ref())
+        }))
+    }
+}

@@ -1,0 +1,378 @@
+//! Carries a run of several tasks out, for as long as this node holds it.
+//!
+//! - `beginning`: an attempt at one of its tasks, from what the run knows to the work
+//! - `writing`: a step of the run, from what the plan says to the tables
+//!
+//! All instants of a run are as the nodes agree on them: whoever goes on with it compares them with
+//! its own clock, and so does this node once a clock that was wrong is right again.
+
+mod beginning;
+mod writing;
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{run, task_run};
+use futures::FutureExt;
+use sea_orm::ActiveEnum;
+use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::writing::let_go;
+use super::{
+    plan::{Halt, Next, Plan, Situation, plan},
+    results,
+    standing::{Attempted, Standing, gist, standing},
+};
+use crate::{
+    engine::{
+        core::{AttemptHandle, Core, StopReason, Written, lost_since},
+        execution::{
+            attempt::{self, Attempt, Times},
+            logs::Numbers,
+        },
+        places::{Claim, Place},
+        signals::Kind,
+    },
+    model::definition::Known,
+    store::{flows::Ended, holds::Hold},
+    target::{Invocation, Outcome, result_of},
+};
+
+/// Starts it. It ends when the run has settled, waits for a node again, or is another's.
+pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
+    // Before the first task starts: a cancel request must find the run from now on.
+    // Each of its tasks has a limit of its own.
+    let grip = core.hold(attempt.hold, None);
+    let core = core.clone();
+    let tracker = core.attempts.clone();
+    tracker.spawn(async move {
+        let hold = attempt.hold;
+        let conductor = Conductor::new(core.clone(), attempt, grip.clone());
+        // A defect here must not leave the run hanging: it is disowned, and taken over.
+        if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
+            tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
+        }
+        if core.let_go(&grip).is_ok() {
+            core.registry.forget(&hold);
+        }
+        core.slot_freed();
+        core.run_settled();
+        if core.backfills.has_any(std::iter::once(hold.run_id)) {
+            core.signals.wake_backfill();
+        }
+    });
+}
+
+/// A task of the run.
+#[derive(Default)]
+struct Part {
+    attempts: Vec<Attempted>,
+    result: Option<Map<String, Value>>,
+    /// Of the attempt at work: when any node may take it for stuck.
+    limit: Option<Instant>,
+}
+
+/// What ended of its own: a task's place, and how.
+type Done = (usize, Outcome);
+
+struct Conductor {
+    core: Arc<Core>,
+    hold: Hold,
+    known: Arc<Known>,
+    /// What is the same for all tasks of the run.
+    told: Invocation,
+    run: Times,
+    stands_for: DateTime<Utc>,
+    deadline: Option<DateTime<Utc>>,
+    begun: Instant,
+    /// Stops the run here.
+    grip: AttemptHandle,
+    /// Stops its tasks: when the run is stopped, and when its time is over.
+    stop_tasks: CancellationToken,
+    /// What its places are counted for.
+    claim: Claim,
+    places: Vec<Place>,
+    numbers: Arc<Numbers>,
+    parts: Vec<Part>,
+    at_work: JoinSet<Done>,
+    /// Attempts that ended and are not written.
+    ended: Vec<Ended>,
+}
+
+/// What the conductor waited for.
+enum Event {
+    Done(Done),
+    /// Time passed, or the run is to stop: look again.
+    Look,
+    Place(Place),
+}
+
+impl Conductor {
+    fn new(core: Arc<Core>, attempt: Attempt, grip: AttemptHandle) -> Self {
+        let Attempt { hold, known, invocation, run, place, max_attempts: _ } = attempt;
+        let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
+        let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();
+        Self {
+            deadline: limit.and_then(|limit| run.started_at.checked_add_signed(limit)),
+            begun: core.clock.instant(),
+            numbers: Arc::new(Numbers::new(hold.attempt)),
+            stop_tasks: grip.stop.child_token(),
+            claim: place.claim().clone(),
+            places: vec![place],
+            told: invocation,
+            run,
+            stands_for: run.stands_for,
+            at_work: JoinSet::new(),
+            ended: Vec::new(),
+            core,
+            hold,
+            known,
+            grip,
+            parts,
+        }
+    }
+
+    async fn conduct(mut self) {
+        let Some(mut now) = self.read().await else { return };
+        loop {
+            if self.why() == Some(StopReason::Lost) {
+                return self.abandon().await;
+            }
+            let (plan, since) = (self.plan(now), self.core.clock.instant());
+            match self.write(&plan, now).await {
+                Written::Done => {}
+                Written::Lost => {
+                    tracing::warn!(run = %self.hold.run_id, "the run was taken over; it is left");
+                    return self.abandon().await;
+                }
+                Written::Refused if self.strip() => continue,
+                Written::Refused => return self.abandon().await,
+            }
+            let until = match plan.next {
+                Next::Wait { until } => until,
+                Next::StopTasks => {
+                    self.stop_tasks.cancel();
+                    None
+                }
+                Next::Park { .. } => return self.core.signals.wake_here(Kind::Dispatcher),
+                Next::Settle { state, .. } => return self.tell(state, now),
+            };
+            if !plan.begin.is_empty() && self.is_lost_since(since).await {
+                return self.abandon().await;
+            }
+            for (index, attempt) in &plan.begin {
+                self.begin(*index, *attempt);
+            }
+            self.give_back_places();
+            let event = self.event(until, plan.held_back > 0 && self.may_grow()).await;
+            now = self.core.agreed_now().await;
+            match event {
+                Event::Done(done) => {
+                    self.end(done, now);
+                    while let Some(joined) = self.at_work.try_join_next() {
+                        let done = joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+                        self.end(done, now);
+                    }
+                }
+                Event::Look => {}
+                Event::Place(place) => self.places.push(place),
+            }
+        }
+    }
+
+    /// Reads what was done of the run before; says when that was. Nothing, if it is not to go on
+    /// here.
+    async fn read(&mut self) -> Option<DateTime<Utc>> {
+        let mut pause = Duration::from_millis(50);
+        let rows = loop {
+            match self.core.store.attempts_of(self.hold.run_id).await {
+                Ok(rows) => break rows,
+                Err(error) if !error.is_transient() => {
+                    self.give_up(&error).await;
+                    return None;
+                }
+                Err(error) => {
+                    tracing::error!(run = %self.hold.run_id, "failed to read its tasks: {error}");
+                }
+            }
+            tokio::select! {
+                () = self.grip.stop.cancelled() => return None,
+                () = self.core.clock.sleep(pause) => {}
+            }
+            pause = (pause * 2).min(Duration::from_secs(5));
+        };
+        let now = self.core.agreed_now().await;
+        let tasks = &self.known.definition.tasks;
+        let places: HashMap<&str, usize> =
+            tasks.iter().enumerate().map(|(index, task)| (&*task.name, index)).collect();
+        for row in rows {
+            let Some(&index) = places.get(&*row.task) else { continue };
+            let mut attempted = Attempted::of(row);
+            if attempted.state == task_run::State::Running {
+                attempted.state = task_run::State::Lost;
+                attempted.finished_at = Some(now);
+                self.ended.push(let_go(tasks[index].name.clone(), attempted.attempt, now));
+            }
+            let part = &mut self.parts[index];
+            if attempted.state == task_run::State::Succeeded {
+                part.result = attempted.output.as_ref().and_then(result_of).cloned();
+            }
+            part.attempts.push(attempted);
+        }
+        Some(now)
+    }
+
+    /// Why it is to stop, if it is.
+    fn why(&self) -> Option<StopReason> {
+        self.core.registry.why(&self.grip)
+    }
+
+    async fn is_lost_since(&self, since: Instant) -> bool {
+        let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
+        tokio::select! {
+            // Who did not stand still has the answer at once, and is stopped in good order if at all.
+            biased;
+            lost = lost => !lost.is_empty(),
+            // Who is to stop while the database is away begins nothing.
+            () = self.grip.stop.cancelled() => true,
+        }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        let tasks = self.known.definition.tasks.iter().zip(&self.parts);
+        tasks.map(|(task, part)| standing(task, self.hold.run_id, &part.attempts)).collect()
+    }
+
+    fn plan(&mut self, now: DateTime<Utc>) -> Plan {
+        let standings = self.standings();
+        let halt = match self.why() {
+            Some(StopReason::Cancelled) => Some(Halt::Cancelled),
+            Some(StopReason::Released) => Some(Halt::Released),
+            Some(StopReason::Lost) | None => self.core.is_closing().then_some(Halt::Released),
+        };
+        let mut situation = Situation {
+            definition: &self.known.definition,
+            graph: &self.known.graph,
+            standings: &standings,
+            now,
+            deadline: self.deadline,
+            halt,
+            room: usize::MAX,
+        };
+        // As many places as it could use and there are; one it has always.
+        let wanted = self.at_work.len() + plan(&situation).begin.len();
+        while self.places.len() < wanted {
+            let Ok(place) = self.core.place(&self.claim) else { break };
+            self.places.push(place);
+        }
+        situation.room = self.places.len();
+        plan(&situation)
+    }
+
+    /// Whether more places would let more tasks begin.
+    fn may_grow(&self) -> bool {
+        let most = usize::try_from(self.known.definition.max_parallel).unwrap_or(1);
+        self.places.len() < most
+    }
+
+    async fn event(&mut self, until: Option<DateTime<Utc>>, wants_place: bool) -> Event {
+        let core = &self.core;
+        let time = async {
+            match until {
+                Some(until) => core.sleep_until_agreed(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        let is_stopped = self.grip.stop.is_cancelled();
+        tokio::select! {
+            biased;
+            Some(joined) = self.at_work.join_next() => {
+                Event::Done(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
+            }
+            // Once is enough: from then on the tasks end by themselves.
+            () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
+            () = time => Event::Look,
+            place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
+                Event::Place(place)
+            }
+        }
+    }
+
+    /// Takes down how an attempt ended; the next step writes it.
+    fn end(&mut self, (index, outcome): Done, now: DateTime<Utc>) {
+        let why = self.why();
+        let late = self.stop_tasks.is_cancelled() && !self.grip.stop.is_cancelled();
+        let (mut state, mut error, output) = judged(outcome, why, late);
+        if state == task_run::State::Succeeded {
+            self.parts[index].result = output.as_ref().and_then(result_of).cloned();
+            let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
+            if self.parts[index].result.is_some()
+                && let Err(problem) = results::fits(&self.told.context, &results)
+            {
+                self.parts[index].result = None;
+                (state, error) = (task_run::State::Failed, Some(problem));
+            }
+        }
+        let part = &mut self.parts[index];
+        part.limit = None;
+        let Some(last) = part.attempts.last_mut() else { return };
+        last.state = state;
+        last.finished_at = Some(now);
+        last.error.clone_from(&error);
+        last.output = output.clone().map(gist);
+        let (task, attempt) = (self.known.task(index).name.clone(), last.attempt);
+        self.ended.push(Ended { task, attempt, state, error, output, at: now.into() });
+    }
+
+    /// Keeps a place for each task at work, and one in any case.
+    fn give_back_places(&mut self) {
+        let needed = self.at_work.len().max(1);
+        if self.places.len() > needed {
+            self.places.truncate(needed);
+            self.core.slot_freed();
+        }
+    }
+
+    /// The run is another's: what is at work here ends, and nothing is written.
+    async fn abandon(mut self) {
+        self.stop_tasks.cancel();
+        while self.at_work.join_next().await.is_some() {}
+    }
+
+    fn tell(&self, state: run::State, now: DateTime<Utc>) {
+        let failed = matches!(state, run::State::Failed | run::State::TimedOut);
+        let (state, metrics) = (state.to_value(), &self.core.metrics);
+        let traced = attempt::traced(&self.told, self.run);
+        metrics.traces().run(&traced, &state, now);
+        metrics.execution(self.told.schedule_id, state, self.begun.elapsed(), failed);
+    }
+}
+
+/// How an attempt ended. `late` when it was stopped because the time of the whole run was over.
+fn judged(
+    outcome: Outcome,
+    why: Option<StopReason>,
+    late: bool,
+) -> (task_run::State, Option<String>, Option<Value>) {
+    use task_run::State::{Cancelled, Failed, Lost, Succeeded, TimedOut};
+    match outcome {
+        Outcome::Succeeded { output } => (Succeeded, None, Some(output)),
+        Outcome::Failed { message, output } => (Failed, Some(message), Some(output)),
+        Outcome::TimedOut { message, output } => (TimedOut, Some(message), Some(output)),
+        Outcome::Cancelled { output } if why == Some(StopReason::Released) => {
+            (Lost, Some("the node shut down".to_owned()), Some(output))
+        }
+        Outcome::Cancelled { output } if late => {
+            let error = "it was stopped: the time of the whole run was over".to_owned();
+            (TimedOut, Some(error), Some(output))
+        }
+        Outcome::Cancelled { output } => (Cancelled, None, Some(output)),
+    }
+}

@@ -1,0 +1,133 @@
+use chrono::{DateTime, Utc};
+use entity::{run, task_run};
+use sea_orm::ActiveEnum;
+use tokio::sync::oneshot;
+
+use super::{
+    super::{
+        plan::{Next, Plan},
+        standing::Attempted,
+    },
+    Conductor, Part,
+};
+use crate::{
+    engine::core::{Asked, Written},
+    store::{
+        StoreError,
+        flows::{Ended, Step, Turn},
+    },
+};
+
+impl Conductor {
+    /// Writes what ended and what the plan says, at once.
+    pub(super) async fn write(&mut self, plan: &Plan, at: DateTime<Utc>) -> Written {
+        let name = |index: usize| self.known.task(index).name.clone();
+        let step = Step {
+            hold: self.hold,
+            turn: self.turn(plan),
+            ended: self.ended.clone(),
+            begun: plan.begin.iter().map(|(index, attempt)| (name(*index), *attempt)).collect(),
+            skipped: plan.skip.iter().map(|(index, why)| (name(*index), why.clone())).collect(),
+            at: at.into(),
+        };
+        let stays = matches!(step.turn, Turn::Held { .. });
+        if stays && step.ended.is_empty() && step.begun.is_empty() && step.skipped.is_empty() {
+            return Written::Done;
+        }
+        let (answer, answered) = oneshot::channel();
+        // The writer lives longer than any run here.
+        if self.core.steps.send(Asked { step, answer }).await.is_err() {
+            return Written::Refused;
+        }
+        let written = answered.await.unwrap_or(Written::Refused);
+        if written == Written::Done {
+            for ended in self.ended.drain(..) {
+                self.core.metrics.attempt(ended.state.to_value());
+            }
+            for (index, _) in &plan.skip {
+                self.parts[*index].attempts.push(skipped(at));
+            }
+        }
+        written
+    }
+
+    /// Ends the run, as what was done of it cannot be read, now or later: it would be passed from
+    /// node to node without end.
+    pub(super) async fn give_up(&mut self, problem: &StoreError) {
+        tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
+        let now = self.core.agreed_now().await;
+        let error = format!("what was done of the run cannot be read: failed to {problem}");
+        let left = self.core.store.tasks_at_work(self.hold.run_id).await.unwrap_or_default();
+        self.ended = left.into_iter().map(|(task, attempt)| let_go(task, attempt, now)).collect();
+        let state = run::State::Failed;
+        let next = Next::Settle { state, error: Some(error) };
+        let plan = Plan { skip: vec![], begin: vec![], held_back: 0, next };
+        if self.write(&plan, now).await == Written::Done {
+            self.tell(state, now);
+        }
+    }
+
+    /// Takes from what is to be written the part that a database may refuse. Whether there was any.
+    pub(super) fn strip(&mut self) -> bool {
+        let mut any = false;
+        for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
+            any = true;
+            ended.output = None;
+            ended.error = Some("the database refuses to keep what came of it".to_owned());
+            if ended.state == task_run::State::Succeeded {
+                ended.state = task_run::State::Failed;
+            }
+            let tasks = self.known.definition.tasks.iter().zip(&mut self.parts);
+            for (_, part) in tasks.filter(|(task, _)| task.name == ended.task) {
+                part.result = None;
+                if let Some(last) = part.attempts.last_mut() {
+                    (last.state, last.output) = (ended.state, None);
+                    last.error.clone_from(&ended.error);
+                }
+            }
+        }
+        any
+    }
+
+    fn turn(&self, plan: &Plan) -> Turn {
+        match &plan.next {
+            Next::Wait { .. } | Next::StopTasks => {
+                let now = self.core.clock.instant();
+                let left = self.parts.iter().filter_map(|part| part.limit);
+                let left = left.map(|limit| limit.saturating_duration_since(now));
+                let new = plan.begin.iter().map(|(index, _)| self.hard_limit(*index));
+                Turn::Held { hard_limit: left.chain(new).max().unwrap_or_default() }
+            }
+            Next::Park { until } => {
+                let failed = |part: &Part| {
+                    let last = part.attempts.last()?;
+                    last.error.clone().filter(|_| last.state != task_run::State::Skipped)
+                };
+                Turn::Parked { until: (*until).into(), error: self.parts.iter().find_map(failed) }
+            }
+            Next::Settle { state, error } => Turn::Settled { state: *state, error: error.clone() },
+        }
+    }
+}
+
+/// An attempt of a hold that ended without a word.
+pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> Ended {
+    Ended {
+        task,
+        attempt,
+        state: task_run::State::Lost,
+        error: Some("the node that worked on it let go of the run".to_owned()),
+        output: None,
+        at: at.into(),
+    }
+}
+
+fn skipped(at: DateTime<Utc>) -> Attempted {
+    Attempted {
+        attempt: 1,
+        state: task_run::State::Skipped,
+        finished_at: Some(at),
+        error: None,
+        output: None,
+    }
+}

@@ -1,0 +1,262 @@
+//! What happens next to a run of several tasks. Pure: from values to a plan.
+
+use chrono::{DateTime, Utc};
+use entity::run;
+
+use super::standing::Standing;
+use crate::model::definition::{Definition, Graph, When};
+
+/// Why the run is not to go on here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// Somebody asked for it.
+    Cancelled,
+    /// The node shuts down: another may go on with the run.
+    Released,
+}
+
+/// Everything that the plan depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Situation<'a> {
+    pub(super) definition: &'a Definition,
+    pub(super) graph: &'a Graph,
+    /// By the definition's order.
+    pub(super) standings: &'a [Standing],
+    pub(super) now: DateTime<Utc>,
+    /// When the whole run must have ended.
+    pub(super) deadline: Option<DateTime<Utc>>,
+    pub(super) halt: Option<Halt>,
+    /// So many tasks may be at work here at once: at least one.
+    pub(super) room: usize,
+}
+
+/// What happens next. What it says of tasks are their places in the definition.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// It is not their turn, and why.
+    pub(super) skip: Vec<(usize, String)>,
+    /// They begin: the task and its attempt.
+    pub(super) begin: Vec<(usize, i32)>,
+    /// How many could begin if there were room.
+    pub(super) held_back: usize,
+    pub(super) next: Next,
+}
+
+/// What becomes of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Next {
+    /// Tasks are at work: look again when one ends, or then.
+    Wait { until: Option<DateTime<Utc>> },
+    /// The time of the whole run is over: the tasks at work are to be stopped.
+    StopTasks,
+    /// Nothing is at work: the run gives up its place until then.
+    Park { until: DateTime<Utc> },
+    /// It has ended.
+    Settle { state: run::State, error: Option<String> },
+}
+
+/// What a task that has ended means for those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bearing {
+    Good,
+    /// It failed, or was skipped because something before it failed.
+    Broken,
+    /// It was skipped, and nothing before it had failed.
+    Idle,
+}
+
+/// Decides.
+pub(super) fn plan(situation: &Situation<'_>) -> Plan {
+    let mut standings = situation.standings.to_vec();
+    let working = standings.iter().filter(|standing| **standing == Standing::Working).count();
+    let over = situation.deadline.is_some_and(|deadline| situation.now >= deadline);
+    let halted = situation.halt.is_some() || over;
+    let mut skip = Vec::new();
+    if situation.halt != Some(Halt::Cancelled) {
+        skip = skipped(situation, &mut standings);
+    }
+    let ready = if halted { Vec::new() } else { ready(situation, &standings) };
+    let room = limit(situation).saturating_sub(working);
+    let held_back = ready.len().saturating_sub(room);
+    let begin: Vec<_> = ready.into_iter().take(room).collect();
+    let at_work = working + begin.len();
+    let next = next(situation, &standings, at_work, over);
+    Plan { skip, begin, held_back, next }
+}
+
+/// So many tasks may be at work at once.
+fn limit(situation: &Situation<'_>) -> usize {
+    let most = usize::try_from(situation.definition.max_parallel).unwrap_or(1);
+    situation.room.min(most).max(1)
+}
+
+fn next(situation: &Situation<'_>, standings: &[Standing], at_work: usize, over: bool) -> Next {
+    if at_work > 0 {
+        if over && situation.halt.is_none() {
+            return Next::StopTasks;
+        }
+        // What is due already waits for room, not for the time.
+        let later = waiting_until(standings, |from| from > situation.now);
+        let until = [later, situation.deadline].into_iter().flatten().min();
+        // Whoever waits for a halt to be heeded waits for nothing else.
+        return Next::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
+    }
+    let open = |standing: &Standing| {
+        matches!(standing, Standing::Untouched | Standing::Again { .. } | Standing::Working)
+    };
+    let settled = (!standings.iter().any(open)).then(|| settled(situation.definition, standings));
+    let succeeded = Next::Settle { state: run::State::Succeeded, error: None };
+    if situation.halt == Some(Halt::Cancelled) && settled.as_ref() != Some(&succeeded) {
+        return Next::Settle { state: run::State::Cancelled, error: None };
+    }
+    if let Some(settled) = settled {
+        return settled;
+    }
+    if over {
+        let error = out_of_time(situation.definition.timeout_ms.unwrap_or_default());
+        return Next::Settle { state: run::State::TimedOut, error: Some(error) };
+    }
+    if situation.halt == Some(Halt::Released) {
+        return Next::Park { until: situation.now };
+    }
+    match waiting_until(standings, |_| true) {
+        Some(until) => {
+            Next::Park { until: situation.deadline.map_or(until, |deadline| until.min(deadline)) }
+        }
+        // Only a definition that no command would have saved comes to this.
+        None => Next::Settle {
+            state: run::State::Failed,
+            error: Some("its tasks wait for each other".to_owned()),
+        },
+    }
+}
+
+/// What a run says whose time is over.
+pub(in crate::engine) fn out_of_time(limit_ms: i64) -> String {
+    format!("the run did not end within its time limit of {limit_ms} ms")
+}
+
+/// When the first of the tasks that wait for another attempt may begin it.
+fn waiting_until(
+    standings: &[Standing],
+    counts: impl Fn(DateTime<Utc>) -> bool,
+) -> Option<DateTime<Utc>> {
+    let from = |standing: &Standing| match standing {
+        Standing::Again { from, .. } => Some(*from),
+        Standing::Untouched
+        | Standing::Working
+        | Standing::Succeeded
+        | Standing::Failed { .. }
+        | Standing::Skipped => None,
+    };
+    standings.iter().filter_map(from).filter(|from| counts(*from)).min()
+}
+
+/// What every task before says, once all of them have ended.
+fn bearings(situation: &Situation<'_>, standings: &[Standing]) -> Vec<Option<Bearing>> {
+    let mut bearings = vec![None; standings.len()];
+    for &index in situation.graph.order() {
+        bearings[index] = match standings[index] {
+            Standing::Untouched | Standing::Again { .. } | Standing::Working => None,
+            Standing::Succeeded => Some(Bearing::Good),
+            Standing::Failed { .. } => Some(Bearing::Broken),
+            Standing::Skipped => {
+                let mut needs = situation.graph.needs(index).iter();
+                let broken = needs.any(|need| bearings[*need] == Some(Bearing::Broken));
+                Some(if broken { Bearing::Broken } else { Bearing::Idle })
+            }
+        };
+    }
+    bearings
+}
+
+/// Whether the conditions of an untouched task are met. None: not all that it needs has ended.
+fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
+    let needs = situation.graph.needs(index).iter().map(|need| bearings[*need]);
+    let needs = needs.collect::<Option<Vec<_>>>()?;
+    Some(match situation.definition.tasks[index].when {
+        When::Success => needs.iter().all(|bearing| *bearing == Bearing::Good),
+        When::Failure => needs.contains(&Bearing::Broken),
+        When::Always => true,
+    })
+}
+
+/// Skips what will never be met, and marks it so.
+fn skipped(situation: &Situation<'_>, standings: &mut [Standing]) -> Vec<(usize, String)> {
+    let mut skipped = Vec::new();
+    // Each comes behind what it needs: one round finds all.
+    for &index in situation.graph.order() {
+        if standings[index] != Standing::Untouched {
+            continue;
+        }
+        let bearings = bearings(situation, standings);
+        if is_met(situation, index, &bearings) != Some(false) {
+            continue;
+        }
+        let needs = situation.graph.needs(index).iter();
+        let named = |wanted: Bearing, needs: std::slice::Iter<'_, usize>| {
+            let mut found = needs.filter(|need| bearings[**need] == Some(wanted));
+            found.next().map(|need| situation.definition.tasks[*need].name.clone())
+        };
+        let why = match situation.definition.tasks[index].when {
+            When::Failure => "nothing that it needs has failed".to_owned(),
+            When::Success | When::Always => match named(Bearing::Broken, needs.clone()) {
+                Some(name) => format!("'{name}', which it needs, has not succeeded"),
+                None => {
+                    let name = named(Bearing::Idle, needs).unwrap_or_default();
+                    format!("'{name}', which it needs, was skipped")
+                }
+            },
+        };
+        standings[index] = Standing::Skipped;
+        skipped.push((index, why));
+    }
+    skipped
+}
+
+/// What could begin now, with the attempt that it would be.
+fn ready(situation: &Situation<'_>, standings: &[Standing]) -> Vec<(usize, i32)> {
+    let bearings = bearings(situation, standings);
+    let attempt = |index: usize| match &standings[index] {
+        Standing::Untouched => {
+            is_met(situation, index, &bearings).unwrap_or(false).then_some((index, 1))
+        }
+        Standing::Again { attempt, from } => (*from <= situation.now).then_some((index, *attempt)),
+        Standing::Working | Standing::Succeeded | Standing::Failed { .. } | Standing::Skipped => {
+            None
+        }
+    };
+    (0..standings.len()).filter_map(attempt).collect()
+}
+
+/// The end of a run all of whose tasks have ended: a task that failed for good makes it fail,
+/// whatever ran after it, unless the task may fail.
+fn settled(definition: &Definition, standings: &[Standing]) -> Next {
+    let failed =
+        definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {
+            Standing::Failed { timed_out, error } if !task.allow_failure => {
+                Some((&task.name, *timed_out, error))
+            }
+            Standing::Untouched
+            | Standing::Again { .. }
+            | Standing::Working
+            | Standing::Succeeded
+            | Standing::Failed { .. }
+            | Standing::Skipped => None,
+        });
+    let failed: Vec<_> = failed.collect();
+    let Some((name, _, error)) = failed.first() else {
+        return Next::Settle { state: run::State::Succeeded, error: None };
+    };
+    let more = match failed.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let all_timed_out = failed.iter().all(|(_, timed_out, _)| *timed_out);
+    let state = if all_timed_out { run::State::TimedOut } else { run::State::Failed };
+    Next::Settle { state, error: Some(format!("task '{name}': {error}{more}")) }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

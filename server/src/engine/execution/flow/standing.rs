@@ -1,0 +1,237 @@
+//! Where a task stands, from its attempts. Pure: from values to values.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use entity::{
+    run,
+    task_run::{self, State},
+};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::model::definition::Task;
+
+/// An attempt as far as it decides what happens next.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Attempted {
+    pub(super) attempt: i32,
+    pub(super) state: State,
+    pub(super) finished_at: Option<DateTime<Utc>>,
+    pub(super) error: Option<String>,
+    /// Its exit code or status, and its result.
+    pub(super) output: Option<Value>,
+}
+
+impl Attempted {
+    pub(super) fn of(row: task_run::Model) -> Self {
+        Self {
+            attempt: row.attempt,
+            state: row.state,
+            finished_at: row.finished_at.map(|at| at.utc()),
+            error: row.error,
+            output: row.output.map(gist),
+        }
+    }
+}
+
+/// Of an output what is asked for later: bodies stay in the tables.
+pub(super) fn gist(output: Value) -> Value {
+    let Value::Object(mut members) = output else { return Value::Null };
+    members.retain(|key, _| matches!(key.as_str(), "exit_code" | "status" | "result"));
+    Value::Object(members)
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Standing {
+    /// Nothing was done about it.
+    Untouched,
+    /// An attempt is over, and another may follow from then on.
+    Again { attempt: i32, from: DateTime<Utc> },
+    /// At work.
+    Working,
+    /// Done.
+    Succeeded,
+    /// Failed for good.
+    Failed { timed_out: bool, error: String },
+    /// It was not its turn.
+    Skipped,
+}
+
+/// Where the task of a run stands after these attempts, in their order.
+pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> Standing {
+    let Some(last) = attempts.last() else { return Standing::Untouched };
+    let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let again = |from| Standing::Again { attempt: last.attempt + 1, from: whole_ms(from) };
+    match last.state {
+        State::Running => Standing::Working,
+        State::Succeeded => Standing::Succeeded,
+        State::Skipped => Standing::Skipped,
+        // Neither was the task's own doing.
+        State::Lost | State::Cancelled => again(ended),
+        State::Failed | State::TimedOut => {
+            let own =
+                |attempt: &&Attempted| matches!(attempt.state, State::Failed | State::TimedOut);
+            let failures = i32::try_from(attempts.iter().filter(own).count()).unwrap_or(i32::MAX);
+            let meets = retries(task, last.state, last.output.as_ref());
+            if failures < task.retry.max_attempts && meets {
+                let delay = task.retry.delay(failures, chance(run, &task.name, last.attempt));
+                return again(ended + TimeDelta::from_std(delay).unwrap_or_default());
+            }
+            let error = last.error.clone().unwrap_or_default();
+            Standing::Failed { timed_out: last.state == State::TimedOut, error }
+        }
+    }
+}
+
+/// The same instant, or the first whole millisecond behind it. The tables keep no less, and a run
+/// that waits until just before its task may begin would be taken, and given back, for nothing.
+fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
+    let floor = at.trunc_subsecs(3);
+    if floor == at { at } else { floor + TimeDelta::milliseconds(1) }
+}
+
+/// Whether a failure is one that the task is tried again after.
+pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool {
+    task.retry_on.is_empty()
+        || task.retry_on.iter().any(|condition| condition.matches(state, output))
+}
+
+/// Uniform in `[0, 1)`, and the same for whoever asks: a node that takes the run over waits as long
+/// as the one before would have.
+fn chance(run: Uuid, task: &str, attempt: i32) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (run.as_bytes(), task, attempt).hash(&mut hasher);
+    f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
+}
+
+/// Where a task stands, as people see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Waiting,
+    Running,
+    Retrying,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+    Skipped,
+    NotRun,
+}
+
+/// Where a task of a run stands after these attempts, in their order, as people see it.
+pub(crate) fn shown(task: &Task, id: Uuid, run: run::State, rows: &[task_run::Model]) -> Shown {
+    let live = run.is_live();
+    let again = || {
+        let attempts: Vec<_> = rows.iter().cloned().map(Attempted::of).collect();
+        live && matches!(standing(task, id, &attempts), Standing::Again { .. })
+    };
+    match rows.last().map(|row| row.state) {
+        None if live => Shown::Waiting,
+        None => Shown::NotRun,
+        Some(State::Running) => Shown::Running,
+        Some(State::Succeeded) => Shown::Succeeded,
+        Some(State::Skipped) => Shown::Skipped,
+        Some(State::Cancelled) => Shown::Cancelled,
+        Some(State::Lost) if live => Shown::Retrying,
+        Some(State::Lost) => match run {
+            run::State::Cancelled => Shown::Cancelled,
+            run::State::TimedOut => Shown::TimedOut,
+            run::State::Queued
+            | run::State::Running
+            | run::State::Retrying
+            | run::State::Succeeded
+            | run::State::Failed => Shown::Failed,
+        },
+        Some(State::Failed | State::TimedOut) if again() => Shown::Retrying,
+        Some(State::Failed) => Shown::Failed,
+        Some(State::TimedOut) => Shown::TimedOut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use timetable::retry;
+
+    use super::*;
+    use crate::target::{Command, Target};
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn task() -> Task {
+        let command = Command { script: Some("true".to_owned()), ..Command::default() };
+        let retry = retry::Policy {
+            max_attempts: 3,
+            backoff: retry::Backoff::Exponential,
+            initial_ms: 10_000,
+            max_ms: 60_000,
+            jitter: 0.0,
+        };
+        Task { retry, ..Task::new("a", Target::Command(command)) }
+    }
+
+    fn attempts(states: &[State]) -> Vec<Attempted> {
+        let attempt = |(index, state): (usize, &State)| Attempted {
+            attempt: i32::try_from(index).unwrap() + 1,
+            state: *state,
+            finished_at: Some(at(100)),
+            error: Some("exited with code 75".to_owned()),
+            output: Some(json!({ "exit_code": 75 })),
+        };
+        states.iter().enumerate().map(attempt).collect()
+    }
+
+    fn after(states: &[State]) -> Standing {
+        standing(&task(), Uuid::nil(), &attempts(states))
+    }
+
+    #[test]
+    fn a_failed_attempt_is_followed_by_another_while_its_policy_says_so() {
+        use State::{Cancelled, Failed, Lost, TimedOut};
+        assert_eq!(after(&[]), Standing::Untouched);
+        assert_eq!(after(&[Failed]), Standing::Again { attempt: 2, from: at(110) });
+        assert_eq!(after(&[Failed, TimedOut]), Standing::Again { attempt: 3, from: at(120) });
+        let error = "exited with code 75".to_owned();
+        assert_eq!(after(&[Failed, Failed, TimedOut]), Standing::Failed { timed_out: true, error });
+        // What a node lost costs the task nothing.
+        assert_eq!(
+            after(&[Lost, Lost, Cancelled, Lost]),
+            Standing::Again { attempt: 5, from: at(100) }
+        );
+        assert_eq!(
+            after(&[Lost, Failed, Lost, Failed]),
+            Standing::Again { attempt: 5, from: at(120) }
+        );
+    }
+
+    #[test]
+    fn no_attempt_waits_for_a_part_of_a_millisecond() {
+        let mut failed = attempts(&[State::Failed]);
+        failed[0].finished_at = Some(at(100) + TimeDelta::microseconds(1));
+        let standing = standing(&task(), Uuid::nil(), &failed);
+        let from = at(110) + TimeDelta::milliseconds(1);
+        assert_eq!(standing, Standing::Again { attempt: 2, from });
+    }
+
+    #[test]
+    fn a_failure_that_no_condition_names_is_final() {
+        let only = |condition: &str| Task { retry_on: vec![condition.parse().unwrap()], ..task() };
+        let failed = attempts(&[State::Failed]);
+        let first = |task: &Task| standing(task, Uuid::nil(), &failed);
+        assert!(matches!(first(&only("exit 75")), Standing::Again { .. }));
+        assert!(matches!(first(&only("exit 76")), Standing::Failed { timed_out: false, .. }));
+        assert!(matches!(first(&only("timeout")), Standing::Failed { .. }));
+    }
+
+    #[test]
+    fn the_random_part_of_a_delay_is_the_same_for_everybody() {
+        let run = Uuid::from_u128(7);
+        assert!((chance(run, "a", 1) - chance(run, "a", 1)).abs() < f64::EPSILON);
+        assert!((chance(run, "a", 1) - chance(run, "a", 2)).abs() > f64::EPSILON);
+        assert!((0..1_000).all(|n| (0.0..1.0).contains(&chance(run, "b", n))));
+    }
+}

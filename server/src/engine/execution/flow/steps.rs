@@ -1,0 +1,109 @@
+//! Writes the steps of runs in batches: those that come while one batch commits make the next, so a
+//! commit is shared by as many as there are.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    engine::core::{Asked, Core, Written},
+    store::{StoreError, flows::Step},
+};
+
+/// So many steps go into one transaction.
+const BATCH: usize = 200;
+
+/// Writes until `stop`, and then what is still on its way.
+pub(in crate::engine) async fn write(
+    core: Arc<Core>,
+    mut steps: mpsc::Receiver<Asked>,
+    stop: CancellationToken,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        let received = tokio::select! {
+            biased;
+            received = steps.recv_many(&mut batch, BATCH) => received,
+            () = stop.cancelled(), if !steps.is_closed() => {
+                steps.close();
+                continue;
+            }
+        };
+        if received == 0 {
+            return;
+        }
+        finish(&core, std::mem::take(&mut batch)).await;
+    }
+}
+
+/// Writes what has come in until now; says how many steps that were.
+pub(in crate::engine) async fn write_waiting(
+    core: &Core,
+    steps: &mut mpsc::Receiver<Asked>,
+) -> usize {
+    let asked: Vec<_> = std::iter::from_fn(|| steps.try_recv().ok()).take(BATCH).collect();
+    let count = asked.len();
+    if count > 0 {
+        finish(core, asked).await;
+    }
+    count
+}
+
+async fn finish(core: &Core, asked: Vec<Asked>) {
+    match tried(core, &asked).await {
+        Ok(written) => answer(asked, &written),
+        // One of them is bad: the others must not suffer from it.
+        Err(_) => {
+            for one in asked {
+                let alone = [one];
+                let written = tried(core, &alone).await;
+                let written = written.unwrap_or_else(|error| {
+                    let run = alone[0].step.hold.run_id;
+                    tracing::error!(%run, "failed to write a step: {error}");
+                    vec![Written::Refused]
+                });
+                answer(alone.into(), &written);
+            }
+        }
+    }
+}
+
+fn answer(asked: Vec<Asked>, written: &[Written]) {
+    for (asked, written) in asked.into_iter().zip(written) {
+        // Whoever asked may have given up.
+        let _ = asked.answer.send(*written);
+    }
+}
+
+/// Tries until the database answers: what the tasks did is known here alone. Should this process
+/// die first, recovery finds the runs.
+async fn tried(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
+    let mut pause = Duration::from_millis(50);
+    let renewed = core.store.renewed();
+    loop {
+        let renewed = renewed.notified();
+        match written(core, asked).await {
+            Err(error) if !error.is_refusal() => {
+                tracing::error!(steps = asked.len(), "failed to write steps of runs: {error}");
+                core.pause(pause, renewed).await;
+                pause = (pause * 2).min(Duration::from_secs(5));
+            }
+            answer => return answer,
+        }
+    }
+}
+
+async fn written(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
+    let start = core.clock.instant();
+    let steps: Vec<Step> = asked.iter().map(|asked| asked.step.clone()).collect();
+    let tx = core.store.begin().await?;
+    let held = core.store.step_if_held(&tx, &steps).await?;
+    core.store.commit(tx).await?;
+    core.metrics.settled(steps.len(), start.elapsed());
+    let each = |step: &Step| match held.contains(&step.hold) {
+        true => Written::Done,
+        false => Written::Lost,
+    };
+    Ok(steps.iter().map(each).collect())
+}

@@ -1,0 +1,195 @@
+//! Lines on their way from attempts to the tables: an attempt's lines in chunks, and the chunks of
+//! all attempts in batches. What is printed while one batch is being written makes the next.
+
+use std::time::{Duration, Instant};
+
+use entity::task_log;
+use tokio::sync::{
+    Mutex,
+    mpsc::{self, error::TryRecvError},
+    oneshot,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Clock,
+    engine::{core::LogMessage, quotas::Meter},
+    store::{Store, logs::Chunk},
+    target::{Invocation, Line, Stream},
+    vault::Mask,
+};
+
+/// How many messages may wait for the writer: together they hold 16 MB at the most.
+pub(in crate::engine) const MAX_QUEUE: usize = 512;
+
+/// How many chunks go into one statement.
+const BATCH: usize = 128;
+
+/// How long a line waits for others, in real time: people follow a log while it is written.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// The numbers of a run's lines while one node holds it. All tasks of the run draw from one row:
+/// no two lines have the same number, and a reader that follows the log by number misses none.
+#[derive(Debug)]
+pub(in crate::engine) struct Numbers(Mutex<i64>);
+
+impl Numbers {
+    /// Those of the hold that is the run's `attempt`-th: later holds have higher numbers.
+    pub(in crate::engine) fn new(attempt: i32) -> Self {
+        Self(Mutex::new(i64::from(attempt) << 32))
+    }
+}
+
+/// Passes an attempt's lines on to the writer, numbered, and returns when the last is written:
+/// a run that has settled has all its lines.
+pub(in crate::engine) async fn copy(
+    writer: &mpsc::Sender<LogMessage>,
+    numbers: &Numbers,
+    invocation: &Invocation,
+    mask: &Mask,
+    (meter, agreed): (&Meter, &Clock),
+    mut lines: mpsc::Receiver<Line>,
+) {
+    // However the application's clock moves, lines do not wait for it.
+    let clock = Clock::system();
+    let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
+    let mut was_cut = [false; 3];
+    let mut is_over = false;
+    let mut begun: Option<Instant> = None;
+    loop {
+        let line = match (lines.try_recv(), begun) {
+            (Ok(line), _) => Some(line),
+            (Err(TryRecvError::Disconnected), _) => None,
+            (Err(TryRecvError::Empty), None) => lines.recv().await,
+            (Err(TryRecvError::Empty), Some(at)) => {
+                let waited = clock.instant().saturating_duration_since(at);
+                let left = LINGER.saturating_sub(waited);
+                let Ok(line) = clock.timeout(left, lines.recv()).await else {
+                    begun = None;
+                    if !copier.send().await {
+                        return;
+                    }
+                    continue;
+                };
+                line
+            }
+        };
+        let Some(Line { at, stream, text, left_out }) = line else { break };
+        let was_cut = &mut was_cut[stream as usize];
+        let goes_on = std::mem::replace(was_cut, Mask::is_cut(&text));
+        let mut text = mask.text(text, goes_on);
+        // After masking, which looks for a cut secret at the very end.
+        if left_out > 0 {
+            text = format!("{text} ... {left_out} bytes of this line left out ...");
+        }
+        if is_over {
+            continue;
+        }
+        let mut stream = match stream {
+            Stream::Stdout => task_log::Stream::Stdout,
+            Stream::Stderr => task_log::Stream::Stderr,
+            Stream::System => task_log::Stream::System,
+        };
+        if let Err(limit) = meter.take_log(&invocation.namespace, text.len(), agreed.now()) {
+            (is_over, stream) = (true, task_log::Stream::System);
+            text = format!(
+                "the namespace has used its quota of {limit} bytes of log a day: the rest of this \
+                 attempt's lines is left out"
+            );
+        }
+        if !copier.chunk.has_room(text.len()) {
+            begun = None;
+            if !copier.send().await {
+                return;
+            }
+        }
+        begun.get_or_insert_with(|| clock.instant());
+        copier.chunk.push(at.into(), stream, &text);
+    }
+    if copier.send().await && copier.any {
+        let (done, written) = oneshot::channel();
+        if writer.send(LogMessage::Flush(done)).await.is_ok() {
+            let _ = written.await;
+        }
+    }
+}
+
+struct Copier<'a> {
+    writer: &'a mpsc::Sender<LogMessage>,
+    numbers: &'a Numbers,
+    invocation: &'a Invocation,
+    chunk: Chunk,
+    /// Whether anything was sent.
+    any: bool,
+}
+
+impl Copier<'_> {
+    /// Sends what has gathered. Says whether the writer still takes it.
+    async fn send(&mut self) -> bool {
+        let chunk = std::mem::take(&mut self.chunk);
+        if chunk.is_empty() {
+            return true;
+        }
+        let Invocation { run_id, task, attempt, .. } = self.invocation;
+        // Until the chunk is on its way: those of two tasks reach the writer in their order.
+        let mut seq = self.numbers.0.lock().await;
+        *seq += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
+        let Some(row) = chunk.row(*run_id, *seq, task, *attempt) else { return true };
+        self.any = true;
+        self.writer.send(LogMessage::Lines(row)).await.is_ok()
+    }
+}
+
+/// How often a batch that the database does not take is tried before its lines are given up: the
+/// run matters more. While the database is away, the run cannot go on either.
+const TRIES: u32 = 6;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Writes until `stop`, and then what is still on its way.
+pub(in crate::engine) async fn write(
+    store: Store,
+    clock: Clock,
+    mut messages: mpsc::Receiver<LogMessage>,
+    stop: CancellationToken,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        let received = tokio::select! {
+            biased;
+            received = messages.recv_many(&mut batch, BATCH) => received,
+            () = stop.cancelled(), if !messages.is_closed() => {
+                messages.close();
+                continue;
+            }
+        };
+        if received == 0 {
+            return;
+        }
+        let mut chunks = Vec::with_capacity(batch.len());
+        let mut waiting = Vec::new();
+        for message in batch.drain(..) {
+            match message {
+                LogMessage::Lines(chunk) => chunks.push(chunk),
+                LogMessage::Flush(done) => waiting.push(done),
+            }
+        }
+        let mut pause = Duration::from_millis(100);
+        let mut round = 1;
+        loop {
+            match store.append_lines(&chunks).await {
+                Ok(()) => break,
+                Err(error) if round >= TRIES && !error.is_transient() => {
+                    tracing::error!(chunks = chunks.len(), "failed to write log lines: {error}");
+                    break;
+                }
+                Err(_) => clock.sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            round += 1;
+        }
+        for done in waiting {
+            let _ = done.send(());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What becomes of a stray attempt. Pure: from values to values.
+
+use chrono::{DateTime, Utc};
+use entity::{Timestamp, fire, run, task_run};
+use sea_orm::ActiveEnum;
+
+use crate::{
+    engine::execution::{handoff::Limits, settle::Decision},
+    store::{
+        holds::{Hold, Settlement},
+        recoveries::Stray,
+    },
+};
+
+/// What recovery does about an orphaned run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    TakeOver,
+    Cancel,
+    Abandon(fire::Reason),
+}
+
+pub(super) fn judge(stray: &Stray, now: DateTime<Utc>, limits: Limits) -> Fate {
+    if stray.cancel_requested_at.is_some() {
+        Fate::Cancel
+    } else if stray.deleted {
+        Fate::Abandon(fire::Reason::Deleted)
+    } else if stray.paused {
+        Fate::Abandon(fire::Reason::Disabled)
+    } else if stray.recovery_attempts >= limits.attempts {
+        Fate::Abandon(fire::Reason::AttemptsExhausted)
+    } else if now - stray.created_at.utc() > limits.age {
+        Fate::Abandon(fire::Reason::TooOld)
+    } else {
+        Fate::TakeOver
+    }
+}
+
+pub(super) fn orphaned(fate: Fate, now: DateTime<Utc>) -> Decision {
+    let lost = "the node that worked on it died";
+    let (run_state, error) = match fate {
+        Fate::TakeOver => (run::State::Retrying, lost.to_owned()),
+        Fate::Cancel => (run::State::Cancelled, lost.to_owned()),
+        Fate::Abandon(reason) => {
+            let why = reason.to_value().replace('_', " ");
+            (run::State::Failed, format!("{lost}, and it is given up: {why}"))
+        }
+    };
+    Decision {
+        task_state: task_run::State::Lost,
+        run_state,
+        available_at: (run_state == run::State::Retrying).then_some(now),
+        error: Some(error),
+        output: None,
+        extra_attempts: i32::from(run_state == run::State::Retrying),
+    }
+}
+
+/// Of a run of several tasks whose node does not bring them to an end: what was at work has timed
+/// out, and whoever takes the run next decides what follows from that.
+pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
+    Decision {
+        task_state: task_run::State::TimedOut,
+        run_state: run::State::Retrying,
+        available_at: Some(now),
+        error: Some("it outlived its timeout and the time to be killed in".to_owned()),
+        output: None,
+        extra_attempts: 1,
+    }
+}
+
+pub(super) fn hold(stray: &Stray) -> Hold {
+    Hold { run_id: stray.id, attempt: stray.attempt, node_id: stray.node_id, epoch: stray.epoch }
+}
+
+pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
+    // By two nodes' clocks, perhaps.
+    let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
+    Settlement {
+        hold: hold(stray),
+        task: stray.task.clone().unwrap_or_default(),
+        task_state: decision.task_state,
+        run_state: decision.run_state,
+        available_at: decision.available_at.map(Timestamp::from),
+        error: decision.error,
+        output: decision.output,
+        extra_attempts: decision.extra_attempts,
+        at: now.into(),
+        took: took.unwrap_or_default(),
+        traced: None,
+    }
+}

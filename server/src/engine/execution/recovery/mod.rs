@@ -1,0 +1,415 @@
+//! Recovery: finds what was promised and is not on its way, and brings it back on its way or says
+//! that it was given up. Four conditions, kept apart:
+//!
+//! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
+//!   goes on elsewhere. So is one that the tables give to this node, which knows nothing of it: a
+//!   commit that was taken for failed, as its answer was lost;
+//! - an **overrun** has outlived every limit: its own node ends it, and if that does not, any other;
+//! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
+//! - a run **waits too long** when its start deadline, or the time of the whole run, is over and no
+//!   node can take it.
+//!
+//! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
+//! looks claims it.) A run that is alive is never fired again, however long it runs. Tries are
+//! counted in columns, so a restart gives nobody new ones.
+//!
+//! - `fate`: what becomes of a stray attempt; pure
+//! - `grace`: whom it spares when it comes back itself; pure
+//! - `overruns`: attempts that outlived every limit
+//! - `parts`: what of a round failed
+//! - `waiting`: what waits for a node beyond its time
+//! - `watch`: for how long attempts on other nodes are overdue, by the clock that nobody steps; pure
+
+mod fate;
+mod grace;
+mod overruns;
+mod parts;
+mod waiting;
+mod watch;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{fire::Verdict, run};
+use sea_orm::ActiveEnum;
+
+use self::{
+    fate::{Fate, judge, orphaned, settlement},
+    grace::Grace,
+    parts::Parts,
+    watch::Watch,
+};
+use super::handoff::{self, Limits, Recovering};
+use crate::{
+    config::Role,
+    engine::{
+        EngineError,
+        cluster::{LeaseTerm, lead},
+        core::Core,
+        service::{Service, caught},
+    },
+    store::{
+        DatabaseTransaction, StoreError,
+        handoffs::Decided,
+        holds::{Hold, Settlement},
+        recoveries::{Astray, Stray},
+    },
+    telemetry::Recovery as What,
+};
+
+/// Looks for what was lost.
+#[derive(Debug)]
+pub(in crate::engine) struct Recovery {
+    core: Arc<Core>,
+    grace: Grace,
+    watch: Watch,
+}
+
+/// What a round found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// Nodes declared dead.
+    pub expired_nodes: usize,
+    /// Runs taken from dead nodes.
+    pub orphans: usize,
+    /// Attempts over their hard deadline.
+    pub overruns: usize,
+    /// Intents handed over again.
+    pub lost_handoffs: usize,
+    /// Fires and runs given up.
+    pub abandoned: usize,
+    /// Runs that waited in the queue until after their start deadline.
+    pub late: usize,
+    /// Runs whose time was over while they waited for a node again.
+    pub timed_out: usize,
+}
+
+impl RecoveryReport {
+    /// Logs what the round took over: one line, however much that was.
+    fn tell(&self) {
+        let Self { orphans, overruns, lost_handoffs, abandoned, .. } = *self;
+        if orphans + overruns + lost_handoffs + abandoned > 0 {
+            tracing::warn!(
+                lost_runs = orphans,
+                overruns,
+                lost_handoffs,
+                abandoned,
+                "recovery took over what was lost"
+            );
+        }
+    }
+}
+
+const LEASE: &str = "recovery";
+const BATCH: u64 = 500;
+
+impl Recovery {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        let (span, longest) = (core.cluster.suspect_after(), core.settings.heartbeat_interval);
+        let grace = Grace::new(span, longest, core.clock.instant());
+        Self { core, grace, watch: Watch::default() }
+    }
+
+    /// Disowns the attempts that the tables give to this node and that it does not know. First the
+    /// tables are read, then memory: what is given to it is known before the tables say so, until
+    /// they say that it has ended, and what has ended meanwhile is not written.
+    async fn disown_unknown(&self) -> Result<(), EngineError> {
+        let core = &self.core;
+        let held = core.store.held_by(core.node_id().await).await?;
+        let unknown: Vec<Hold> =
+            held.into_iter().filter(|hold| !core.registry.knows(hold)).collect();
+        if unknown.is_empty() || core.is_gone() {
+            return Ok(());
+        }
+        let tx = core.store.begin().await?;
+        let disowned = core.store.disown_if_held(&tx, &unknown).await?;
+        core.store.commit(tx).await?;
+        // Most of the time none: what has ended since the tables were read is nobody's loss.
+        if disowned > 0 {
+            tracing::warn!(
+                attempts = disowned,
+                "this node gave back attempts whose start it never heard of"
+            );
+        }
+        Ok(())
+    }
+
+    async fn take_over_orphans(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let node = core.node_id().await;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let expired = if self.grace.spares(core.clock.instant()) {
+            Vec::new()
+        } else {
+            let silent = core.cluster.silent(core.clock.instant());
+            let expiry = core.settings.heartbeat_expiry;
+            core.store.expire_other_nodes(&tx, node, &silent, expiry).await?
+        };
+        let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
+        if expired.is_empty() && strays.is_empty() {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+        report.expired_nodes += expired.len();
+        report.orphans += strays.len();
+        let mut settlements = Vec::with_capacity(strays.len());
+        let mut recovered = Vec::new();
+        let mut abandoned = Vec::new();
+        for stray in &strays {
+            let fate = judge(stray, now, self.limits());
+            settlements.push(settlement(stray, orphaned(fate, now), now));
+            match fate {
+                Fate::TakeOver => {
+                    let mut context = stray.context.clone();
+                    let execution = stray.fire_id.unwrap_or(stray.id);
+                    let at = stray.scheduled_at.utc();
+                    handoff::mark_recovery(&mut context, execution, at, now);
+                    recovered.push((stray.id, context));
+                }
+                Fate::Abandon(reason) => {
+                    // A retry names the fire of the run that it repeats, a backfill's run the row of
+                    // its instant: their verdicts stand.
+                    if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
+                        let detail = format!("run {} was on a node that died", stray.id);
+                        abandoned.push(Decided {
+                            id,
+                            scheduled_at: stray.scheduled_at,
+                            verdict: Verdict::Abandoned,
+                            reason,
+                            detail: Some(detail),
+                        });
+                    }
+                    report.abandoned += 1;
+                }
+                Fate::Cancel => {}
+            }
+        }
+        let ended = self.settle(&tx, &settlements, now).await?;
+        core.store.mark_recovered(&tx, &recovered).await?;
+        core.store.abandon_started_fires(&tx, &abandoned, now.into()).await?;
+        core.store.commit(tx).await?;
+        self.count_ended(&strays, &settlements, &ended);
+        if !recovered.is_empty() {
+            core.signals.wake_dispatcher();
+        }
+        if recovered.len() < strays.len() {
+            core.run_settled();
+            core.signals.wake_backfill();
+        }
+        for node in expired {
+            tracing::warn!(%node, "a node's heartbeat expired; its runs are taken over");
+        }
+        Ok(strays.len() as u64 == BATCH)
+    }
+
+    /// Settles strays whose hold is still theirs, and ends whatever was at work for them: of a run
+    /// of several tasks that may be several attempts.
+    async fn settle(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[Settlement],
+        now: DateTime<Utc>,
+    ) -> Result<HashSet<Hold>, StoreError> {
+        let store = &self.core.store;
+        let held = store.settle_if_held(tx, settlements).await?;
+        let ended = settlements.iter().filter(|settled| held.contains(&settled.hold));
+        let ended: Vec<_> = ended
+            .map(|settled| (settled.hold.run_id, settled.task_state, settled.error.clone()))
+            .collect();
+        store.end_running_attempts(tx, &ended, now.into()).await?;
+        Ok(held)
+    }
+
+    /// Tells the metrics which runs have ended by this: nobody else will.
+    fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<Hold>) {
+        let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
+        for settled in settlements {
+            if settled.run_state.is_live() || !ended.contains(&settled.hold) {
+                continue;
+            }
+            let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
+            let schedule = schedules.get(&settled.hold.run_id).copied().flatten();
+            let state = settled.run_state.to_value();
+            self.core.metrics.execution(schedule, state, settled.took, failed);
+        }
+    }
+
+    async fn hand_over_lost(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let node = core.node_id().await;
+        let before = self.lost_before(now);
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
+        if lost.is_empty() {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+        // Counted before it is tried: a hand-off that kills the node must not be tried for ever.
+        core.store.count_recovery(&tx, &lost, node, now.into()).await?;
+        core.store.commit(tx).await?;
+        report.lost_handoffs += lost.len();
+        let recovering = Recovering { limits: self.limits(), tenure: tenure.clone() };
+        let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;
+        report.abandoned += handed.refused;
+        Ok(lost.len() as u64 == BATCH)
+    }
+
+    /// An intent without a run that somebody has had since before is lost, although its owner lives.
+    fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
+        now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
+    }
+
+    /// Looks whether there is anything to do.
+    async fn astray(&self, now: DateTime<Utc>) -> Result<Astray, EngineError> {
+        let core = &self.core;
+        let (node, expiry) = (core.node_id().await, core.settings.heartbeat_expiry);
+        Ok(core.store.astray(node, expiry, self.lost_before(now).into()).await?)
+    }
+
+    fn limits(&self) -> Limits {
+        let settings = &self.core.settings;
+        Limits {
+            attempts: settings.recovery_attempts,
+            age: TimeDelta::from_std(settings.recovery_age).unwrap_or(TimeDelta::MAX),
+        }
+    }
+
+    async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
+        let (mut report, mut parts) = (RecoveryReport::default(), Parts::default());
+        // Only the node itself can tell what it does not know, and for how long it has worked.
+        if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
+            self.grace.reached(self.core.clock.instant());
+        }
+        parts.done("own overruns", caught(self.end_own_overruns(now, &mut report)).await);
+        if self.core.settings.roles.has(Role::Scheduler) {
+            self.recover_for_all(now, &mut report, &mut parts).await;
+        }
+        report.tell();
+        let metrics = &self.core.metrics;
+        metrics.recovered(What::OrphanedRun, report.orphans);
+        metrics.recovered(What::HardTimeout, report.overruns);
+        metrics.recovered(What::LostHandoff, report.lost_handoffs);
+        metrics.recovered(What::Abandoned, report.abandoned);
+        parts.end(report)
+    }
+
+    /// What one node does for all. What fails in one part must not keep the others from theirs: it
+    /// may fail in each round.
+    async fn recover_for_all(
+        &mut self,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+        parts: &mut Parts,
+    ) {
+        let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
+        let looked = parts.done("look", self.astray(now).await);
+        let mut astray = looked.unwrap_or(Astray::ANY);
+        // After a step of the database's clock its heartbeats do not tell who is silent.
+        let silent = self.core.cluster.silent(self.core.clock.instant());
+        if astray.orphans || !silent.is_empty() {
+            let taken = caught(self.take_over_all(&tenure, now, report)).await;
+            parts.done("orphaned runs", taken);
+            // What a dead node had claimed is lost by that.
+            let looked = parts.done("look", self.astray(now).await);
+            astray = looked.unwrap_or(Astray::ANY);
+        }
+        // What has ended during an outage, too, its node has yet to write.
+        if astray.overruns
+            && !self.grace.spares(self.core.clock.instant())
+            && self.goes_on(&mut tenure, parts).await
+        {
+            let ended = caught(self.end_overruns(&tenure, now, report)).await;
+            parts.done("overruns", ended);
+        }
+        if astray.intents {
+            parts.done("lost hand-offs", caught(self.hand_over_all_lost(now, report)).await);
+        }
+        if self.goes_on(&mut tenure, parts).await {
+            let skipped = caught(self.skip_all_late(&tenure, now, report)).await;
+            parts.done("late runs", skipped);
+        }
+        if self.goes_on(&mut tenure, parts).await {
+            let ended = caught(self.time_out_all(&tenure, now, report)).await;
+            parts.done("runs whose time is over", ended);
+        }
+    }
+
+    async fn lead(&self) -> Result<Option<LeaseTerm>, EngineError> {
+        lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
+    }
+
+    /// Whether this node does it still. A part that took long must not cost the next ones their
+    /// term, round after round.
+    async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut Parts) -> bool {
+        if !tenure.is_over(&self.core.clock) {
+            return true;
+        }
+        match parts.done("lease", self.lead().await) {
+            Some(Some(renewed)) => {
+                *tenure = renewed;
+                true
+            }
+            Some(None) | None => false,
+        }
+    }
+
+    async fn take_over_all(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        // What only looks old, as the database's clock was stepped, was not silent for long.
+        let living = self.core.store.living_nodes().await?;
+        self.core.cluster.watch(&living, self.core.clock.instant());
+        while self.take_over_orphans(tenure, now, report).await? {}
+        Ok(())
+    }
+
+    async fn hand_over_all_lost(
+        &self,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        // What is counted as tried must be tried: each batch has a whole term.
+        while let Some(tenure) = self.lead().await?
+            && self.hand_over_lost(&tenure, now, report).await?
+        {}
+        Ok(())
+    }
+}
+
+impl Service for Recovery {
+    type Report = RecoveryReport;
+    const NAME: &'static str = "recovery";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
+        self.grace.round_begins(self.core.clock.instant());
+        let answer = self.round(now).await;
+        let was_away = answer.as_ref().is_err_and(EngineError::is_transient);
+        self.grace.round_ended(self.core.clock.instant(), was_away);
+        answer
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.recovery_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &RecoveryReport) -> bool {
+        *report != RecoveryReport::default()
+    }
+}

@@ -1,0 +1,155 @@
+//! Attempts that outlived every limit: their timeout, the time to be killed in and a margin.
+//!
+//! How long an attempt has been at work is a duration, and durations are the monotonic clock's. So a
+//! node ends its own attempts by its own clock, and needs no other one for it. It may be stuck itself
+//! while its heart beats: then others do it, once they have watched the attempt for as long as its
+//! whole limit after its deadline on the database's clock. That is late, by as much as the limit
+//! again, and never wrong: no step of the database's clock ends what is alive.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
+use super::{
+    Recovery, RecoveryReport,
+    fate::{hold, settlement, stuck},
+};
+use crate::{
+    engine::{
+        EngineError,
+        cluster::LeaseTerm,
+        core::StopReason,
+        execution::settle::{self, Standing},
+    },
+    model::Task,
+    random,
+    store::{
+        DatabaseTransaction,
+        holds::{Hold, Settlement},
+        recoveries::{Overdue, Stray},
+    },
+    target::{Noop, Target},
+};
+
+/// So many of others are watched, the oldest runs first. Those behind them have their turn when
+/// these have ended.
+const MAX_WATCHED: u64 = 10_000;
+/// So many are ended in one transaction.
+const TOGETHER: usize = 500;
+
+impl Recovery {
+    /// Ends what this node has worked on for too long. What has ended during an outage is at work
+    /// until its lines are written: after one that has its time.
+    pub(super) async fn end_own_overruns(
+        &self,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        let core = &self.core;
+        let outlived: Vec<Hold> = core.outlived().into_iter().collect();
+        if core.is_gone() || self.grace.spares(core.clock.instant()) {
+            return Ok(());
+        }
+        for some in outlived.chunks(TOGETHER) {
+            let tx = core.store.begin().await?;
+            let mut strays = core.store.lock_if_held(&tx, some).await?;
+            // What has ended meanwhile, its settlement is on its way.
+            let still = core.outlived();
+            strays.retain(|stray| still.contains(&hold(stray)));
+            self.time_out_locked(tx, &strays, now, report).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends what other nodes that live do not bring to an end themselves.
+    pub(super) async fn end_overruns(
+        &mut self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        let core = self.core.clone();
+        let own = core.node_id().await;
+        let overdue = core.store.overdue_elsewhere(own, MAX_WATCHED).await?;
+        let mut limits = HashMap::new();
+        for Overdue { workflow_id, workflow_version, .. } in &overdue {
+            let key = (*workflow_id, *workflow_version);
+            if limits.contains_key(&key) {
+                continue;
+            }
+            // What cannot be read here its own node may be able to read: it alone knows the limit.
+            let known = core.definitions.known(&core.store, core.store.read(), key).await?;
+            let limit = known.ok().map(|known| known.longest(core.settings.heartbeat_expiry));
+            limits.insert(key, limit);
+        }
+        let instant = core.clock.instant();
+        self.watch.look(overdue, instant);
+        let limit =
+            |overdue: &Overdue| *limits.get(&(overdue.workflow_id, overdue.workflow_version))?;
+        let outlived = self.watch.outlived(instant, limit);
+        for some in outlived.chunks(TOGETHER) {
+            let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
+            let holds: Vec<Hold> = some.iter().map(|overdue| overdue.hold).collect();
+            let mut strays = core.store.lock_if_held(&tx, &holds).await?;
+            // A run of several tasks may have begun its next step.
+            let deadline = |hold: Hold| {
+                let same = some.iter().find(|overdue| overdue.hold == hold);
+                same.map(|overdue| overdue.hard_deadline_at)
+            };
+            strays.retain(|stray| stray.hard_deadline_at == deadline(hold(stray)));
+            self.time_out_locked(tx, &strays, now, report).await?;
+        }
+        Ok(())
+    }
+
+    async fn time_out_locked(
+        &self,
+        tx: DatabaseTransaction,
+        strays: &[Stray],
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        let core = &self.core;
+        if strays.is_empty() {
+            tx.rollback().await?;
+            return Ok(());
+        }
+        let mut settlements = Vec::with_capacity(strays.len());
+        for stray in strays {
+            settlements.push(self.timed_out(&tx, stray, now).await?);
+        }
+        let ended = self.settle(&tx, &settlements, now).await?;
+        core.store.commit(tx).await?;
+        self.count_ended(strays, &settlements, &ended);
+        report.overruns += ended.len();
+        // Those that are ours are stopped: their outcome would be refused anyway.
+        core.registry.stop(StopReason::Lost, |hold| ended.contains(hold));
+        if !ended.is_empty() {
+            core.signals.wake_dispatcher();
+            core.run_settled();
+            core.signals.wake_backfill();
+        }
+        Ok(())
+    }
+
+    async fn timed_out(
+        &self,
+        tx: &DatabaseTransaction,
+        stray: &Stray,
+        now: DateTime<Utc>,
+    ) -> Result<Settlement, EngineError> {
+        let core = &self.core;
+        let key = (stray.workflow_id, stray.workflow_version);
+        let known = core.definitions.known(&core.store, tx, key).await?;
+        // Without its definition nobody could carry out another attempt.
+        let nothing = Task::new("main", Target::Noop(Noop::default()));
+        let (task, max_attempts) = match &known {
+            Ok(known) if known.is_flow() => return Ok(settlement(stray, stuck(now), now)),
+            Ok(known) => (known.task(0), stray.max_attempts),
+            Err(_) => (&nothing, stray.attempt),
+        };
+        let attempt = stray.attempt;
+        let standing = Standing { attempt, max_attempts, task, now, random: random::unit() };
+        Ok(settlement(stray, settle::overrun(standing), now))
+    }
+}

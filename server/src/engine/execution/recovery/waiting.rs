@@ -1,0 +1,115 @@
+//! What waits for a node beyond its time. Whoever takes a run sees that it comes too late for its
+//! start deadline, or that the time of the whole run is over; while nobody can take it, for want of
+//! a free place, of a node with its tags or of room in its group, that is seen here.
+
+use chrono::{DateTime, Utc};
+use entity::{fire, run};
+use sea_orm::ActiveEnum;
+
+use super::{BATCH, Recovery, RecoveryReport};
+use crate::{
+    engine::{EngineError, cluster::LeaseTerm, execution::flow},
+    store::untaken::Allowed,
+};
+
+impl Recovery {
+    /// Skips what has waited in the queue until after its start deadline.
+    pub(super) async fn skip_all_late(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        if self.core.store.is_any_late(now.into()).await? {
+            while self.skip_late(tenure, now, report).await? {}
+        }
+        Ok(())
+    }
+
+    /// Ends what waits for a node again although the time of the whole run is over.
+    pub(super) async fn time_out_all(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        let allowed = self.allowed(now).await?;
+        if self.core.store.is_any_overdue(&allowed, now.into()).await? {
+            while self.time_out(tenure, &allowed, now, report).await? {}
+        }
+        Ok(())
+    }
+
+    /// Skips fires whose runs have waited in the queue until after their start deadline.
+    async fn skip_late(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let late = core.store.lock_late_runs(&tx, now.into(), BATCH).await?;
+        if late.is_empty() {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+        let runs: Vec<_> = late.iter().map(|run| (run.id, run.scheduled_at)).collect();
+        core.store.skip_locked_runs(&tx, &runs, now.into()).await?;
+        core.store.commit(tx).await?;
+        report.late += late.len();
+        for run in &late {
+            let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
+            core.metrics.fires(run.schedule_id, skipped.to_value(), deadline.to_value(), 1);
+        }
+        core.run_settled();
+        Ok(late.len() as u64 == BATCH)
+    }
+
+    /// How long those runs may take in all that wait for a node again, by the versions of their
+    /// workflows.
+    async fn allowed(&self, now: DateTime<Utc>) -> Result<Vec<Allowed>, EngineError> {
+        let core = &self.core;
+        let mut allowed = Vec::new();
+        for key in core.store.versions_that_wait_again(now.into()).await? {
+            let known = core.definitions.known(&core.store, core.store.read(), key).await?;
+            // Whoever takes a run whose definition cannot be read says so.
+            if let Ok(known) = known
+                && let Some(limit_ms) = known.definition.timeout_ms
+            {
+                allowed.push(Allowed { workflow_id: key.0, version: key.1, limit_ms });
+            }
+        }
+        Ok(allowed)
+    }
+
+    /// Ends runs whose time is over while they wait for a node again. Nothing is at work for them.
+    async fn time_out(
+        &self,
+        tenure: &LeaseTerm,
+        allowed: &[Allowed],
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let overdue = core.store.lock_overdue_runs(&tx, allowed, now.into(), BATCH).await?;
+        if overdue.is_empty() {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+        let runs: Vec<_> =
+            overdue.iter().map(|run| (run.id, flow::out_of_time(run.limit_ms))).collect();
+        core.store.time_out_locked_runs(&tx, &runs, now.into()).await?;
+        core.store.commit(tx).await?;
+        report.timed_out += overdue.len();
+        for run in &overdue {
+            let took = (now - run.started_at.utc()).to_std().unwrap_or_default();
+            let state = run::State::TimedOut.to_value();
+            core.metrics.execution(run.schedule_id, state, took, true);
+        }
+        core.run_settled();
+        core.signals.wake_backfill();
+        Ok(overdue.len() as u64 >= BATCH)
+    }
+}

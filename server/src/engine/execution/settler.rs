@@ -1,0 +1,275 @@
+//! Settles attempts in batches: those that end while one batch commits make the next, and those that
+//! end before the database has a turn for it come along. So a commit is shared by as many as there
+//! are, and a lone attempt waits for nobody.
+
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use entity::{run, task_run};
+use sea_orm::ActiveEnum;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    engine::{core::Core, signals::Kind},
+    store::{DatabaseTransaction, StoreError, holds::Settlement},
+};
+
+/// So many attempts go into one transaction.
+const BATCH: usize = 500;
+
+/// And, beyond the first, so many bytes that they gave back.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// After a failure the next try waits: this long, then twice as long, up to the ceiling.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The error of an attempt whose outcome the database refuses.
+const REFUSED: &str = "the database refused what the attempt gave back; the server's log says why";
+
+/// Settles until `stop`, and then what is still on its way.
+pub(in crate::engine) async fn run(
+    core: Arc<Core>,
+    mut settlements: mpsc::Receiver<Settlement>,
+    stop: CancellationToken,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        let received = tokio::select! {
+            biased;
+            received = settlements.recv_many(&mut batch, BATCH) => received,
+            () = stop.cancelled(), if !settlements.is_closed() => {
+                settlements.close();
+                continue;
+            }
+        };
+        if received == 0 {
+            return;
+        }
+        gather(&mut settlements, &mut batch).await;
+        let tx = core.store.begin().await;
+        take_along(&mut settlements, &mut batch);
+        finish(&core, tx, &mut batch).await;
+    }
+}
+
+/// Settles what has come in until now; says how many attempts that were.
+pub(in crate::engine) async fn settle_waiting(
+    core: &Core,
+    settlements: &mut mpsc::Receiver<Settlement>,
+) -> usize {
+    let mut batch = Vec::new();
+    take_along(settlements, &mut batch);
+    let count = batch.len();
+    if count > 0 {
+        finish(core, core.store.begin().await, &mut batch).await;
+    }
+    count
+}
+
+/// A transaction to write in, or why there is none.
+type Begun = Result<DatabaseTransaction, StoreError>;
+
+async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
+    write(core, tx, batch).await;
+    if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
+        // It knows from now on when to look again; so do the others, at their next poll.
+        core.signals.wake_here(Kind::Dispatcher);
+    }
+    // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
+    core.run_settled();
+    if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
+        core.signals.wake_backfill();
+    }
+    for settled in batch.drain(..) {
+        core.registry.forget(&settled.hold);
+    }
+}
+
+/// Attempts that end at this very moment come along: whatever is ready to run gets its turn first.
+/// No time is spent waiting, so an attempt that ends alone is settled at once.
+async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
+    while batch.len() < BATCH {
+        tokio::task::yield_now().await;
+        if settlements.is_empty() {
+            return;
+        }
+        settlements.recv_many(batch, BATCH - batch.len()).await;
+    }
+}
+
+/// What has come in comes along as well, without a wait.
+fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
+    let room = BATCH.saturating_sub(batch.len());
+    batch.extend(std::iter::from_fn(|| settlements.try_recv().ok()).take(room));
+}
+
+/// Writes all of `batch`, the first part in `tx`. What an attempt did is known here alone: it is
+/// tried until it is written. Should this process die first, recovery finds the run. What the
+/// database refuses is separated from the others by halves, so that one attempt holds up no other.
+async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
+    let mut parts = portions(batch);
+    let mut begun = Some(tx);
+    let mut pause = FIRST_PAUSE;
+    let mut is_told = false;
+    let renewed = core.store.renewed();
+    while let Some(part) = parts.pop() {
+        let renewed = renewed.notified();
+        let tx = match begun.take() {
+            Some(tx) => tx,
+            None => core.store.begin().await,
+        };
+        let Err(error) = settle(core, tx, &batch[part.clone()]).await else {
+            pause = FIRST_PAUSE;
+            continue;
+        };
+        if !error.is_refusal() {
+            if std::mem::replace(&mut is_told, true) {
+                tracing::debug!(attempts = part.len(), "failed to settle: {error}");
+            } else {
+                tracing::warn!(
+                    attempts = part.len(),
+                    "failed to settle: {error}; it is tried until it is written"
+                );
+            }
+            core.pause(pause, renewed).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            parts.push(part);
+        } else if part.len() > 1 {
+            let middle = usize::midpoint(part.start, part.end);
+            parts.extend([middle..part.end, part.start..middle]);
+        } else if let Some(one) = batch.get_mut(part.start) {
+            tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
+            if one.error.as_deref() == Some(REFUSED) {
+                // Not its outcome is at fault. Nobody here knows it any more: recovery takes over.
+                continue;
+            }
+            strip(one);
+            parts.push(part);
+        }
+    }
+}
+
+/// What is left of an attempt whose outcome the database refuses.
+fn strip(settlement: &mut Settlement) {
+    settlement.output = None;
+    settlement.error = Some(REFUSED.to_owned());
+    if settlement.task_state == task_run::State::Succeeded {
+        settlement.task_state = task_run::State::Failed;
+        settlement.run_state = run::State::Failed;
+    }
+}
+
+/// The batch in parts whose outcomes are small enough for one transaction, the first last.
+fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
+    let mut parts = Vec::with_capacity(1);
+    let (mut start, mut bytes) = (0, 0);
+    for (index, settlement) in batch.iter().enumerate() {
+        let more = settlement.output.as_ref().map_or(0, weight);
+        if index > start && bytes + more > MAX_BYTES {
+            parts.push(start..index);
+            (start, bytes) = (index, 0);
+        }
+        bytes += more;
+    }
+    parts.push(start..batch.len());
+    parts.reverse();
+    parts
+}
+
+/// About how many bytes a value is as JSON.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| 1 + weight(value)).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+    }
+}
+
+async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), StoreError> {
+    let start = core.clock.instant();
+    let tx = tx?;
+    let mut held = core.store.settle_if_held(&tx, batch).await?;
+    if held.len() < batch.len() {
+        // That of a try before whose commit was answered by nothing is this node's all the same.
+        let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
+        let others: Vec<&Settlement> = others.collect();
+        let before = core.store.settled_before(&tx, &others).await?;
+        held.extend(before);
+    }
+    core.store.commit(tx).await?;
+    core.metrics.settled(batch.len(), start.elapsed());
+    for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold)) {
+        core.metrics.attempt(settled.task_state.to_value());
+        if !settled.run_state.is_live() {
+            let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
+            let state = settled.run_state.to_value();
+            if let Some(traced) = &settled.traced {
+                core.metrics.traces().run(traced, &state, settled.at.utc());
+            }
+            let schedule = settled.traced.as_ref().and_then(|run| run.schedule.as_ref());
+            let schedule = schedule.map(|(id, _)| *id);
+            core.metrics.execution(schedule, state, settled.took, failed);
+        }
+    }
+    for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold)) {
+        tracing::warn!(
+            run = %lost.hold.run_id,
+            attempt = lost.hold.attempt,
+            "the run was taken over before its attempt settled; its outcome is not recorded"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use entity::Timestamp;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::store::holds::Hold;
+
+    fn settlement(bytes: usize) -> Settlement {
+        Settlement {
+            hold: Hold { run_id: Uuid::nil(), attempt: 1, node_id: Uuid::nil(), epoch: 1 },
+            task: "main".to_owned(),
+            task_state: task_run::State::Succeeded,
+            run_state: run::State::Succeeded,
+            available_at: None,
+            error: None,
+            output: Some(json!({ "body": "x".repeat(bytes) })),
+            extra_attempts: 0,
+            at: Timestamp(0),
+            took: Duration::ZERO,
+            traced: None,
+        }
+    }
+
+    #[test]
+    fn a_batch_is_one_part_unless_its_outcomes_are_large() {
+        let small = vec![settlement(100); BATCH];
+        assert_eq!(portions(&small).as_slice(), std::slice::from_ref(&(0..BATCH)));
+        let sizes = [100, MAX_BYTES / 2, MAX_BYTES / 2, MAX_BYTES * 2, 100];
+        let large: Vec<_> = sizes.into_iter().map(settlement).collect();
+        assert_eq!(portions(&large), [4..5, 3..4, 2..3, 0..2]);
+    }
+
+    #[test]
+    fn what_has_come_in_comes_along_as_far_as_there_is_room() {
+        let (sender, mut settlements) = mpsc::channel(BATCH);
+        let mut batch = vec![settlement(1), settlement(1)];
+        take_along(&mut settlements, &mut batch);
+        assert_eq!(batch.len(), 2, "nothing has come in");
+        for _ in 0..BATCH {
+            sender.try_send(settlement(1)).unwrap();
+        }
+        take_along(&mut settlements, &mut batch);
+        assert_eq!((batch.len(), settlements.len()), (BATCH, 2));
+    }
+}

@@ -1,0 +1,286 @@
+//! Whether all is well: a judgement on the store's figures, the same for `/healthz`, the API and
+//! the console.
+
+use entity::Timestamp;
+use uuid::Uuid;
+
+use crate::{
+    clock::Clock,
+    config,
+    engine::{
+        cluster::{Cluster, Issue, redis},
+        core::nodes::issues,
+        maintenance::saturation,
+    },
+    store::{
+        Refusing, Store, StoreError,
+        reads::{
+            canary::Canary,
+            health::{Figures, Scope, figures},
+            placement,
+        },
+    },
+};
+
+/// One question and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was asked.
+    pub name: &'static str,
+    /// Whether the answer is a good one.
+    pub healthy: bool,
+    /// The figure.
+    pub value: String,
+    /// What it must not exceed.
+    pub limit: Option<String>,
+    /// The sentence for an operator, if it is not good.
+    pub issue: Option<String>,
+    /// The same for somebody who is not known, where the sentence has names: of nodes, of tags.
+    pub bare: Option<String>,
+    /// The nodes that it is about, by name.
+    pub nodes: Vec<String>,
+}
+
+impl Check {
+    /// The sentence, without names unless `is_known` who asks.
+    pub fn issue_for(&self, is_known: bool) -> Option<&str> {
+        let bare = self.bare.as_deref().filter(|_| !is_known);
+        bare.or(self.issue.as_deref())
+    }
+}
+
+/// Asks everything: the figures of what `scope` names, the cluster, and of all namespaces the
+/// canary, where there is one. `limits` are those of the scope.
+pub async fn examine(
+    store: &Store,
+    clock: &Clock,
+    cluster: &Cluster,
+    scope: &Scope,
+    limits: &config::Health,
+) -> Result<Vec<Check>, StoreError> {
+    let now = Timestamp::from(clock.now());
+    let mut checks = vec![writes(store.refusing()), cluster.clock_steps(clock).into()];
+    checks.extend(judge(&figures(store, scope, now).await?, limits));
+    if scope.namespace.is_none() && scope.tag.is_none() {
+        checks.extend(sings(store.canary().await?, now, limits));
+    }
+    if scope.namespace.is_none() && scope.tag.is_none() {
+        checks.push(saturation::check(store, clock, cluster.places(), limits).await?);
+    }
+    checks.extend(claims(&cluster.refused()));
+    let fleet = cluster.fleet(store).await?;
+    let waiting = placement::waiting(store, scope, now).await?;
+    let own = (cluster.name(), cluster.standing(clock));
+    checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
+    checks.extend(redis(&fleet, (cluster.name(), cluster.redis())).map(Check::from));
+    Ok(checks)
+}
+
+impl From<Issue> for Check {
+    fn from(issue: Issue) -> Self {
+        Self {
+            name: issue.name,
+            healthy: issue.problem.is_none() || issue.passes,
+            value: issue.value,
+            limit: None,
+            issue: issue.problem,
+            bare: issue.bare,
+            nodes: issue.nodes,
+        }
+    }
+}
+
+fn writes(refusing: Option<Refusing>) -> Check {
+    Check {
+        name: "writes",
+        healthy: refusing.is_none(),
+        value: if refusing.is_none() { "taken" } else { "refused" }.to_owned(),
+        limit: None,
+        issue: refusing.map(|why| why.problem().to_owned()),
+        bare: None,
+        nodes: vec![],
+    }
+}
+
+/// Whether the database takes the fires of each schedule that this node claims.
+fn claims(refused: &[Uuid]) -> Option<Check> {
+    let first = refused.first()?;
+    let count = refused.len();
+    let problem = format!("the database refuses what is due of {count} schedules");
+    let help = "the log says why, and each is tried again within five minutes";
+    Some(Check {
+        name: "claims",
+        healthy: false,
+        value: count.to_string(),
+        limit: Some("0".to_owned()),
+        issue: Some(format!("{problem}, among them {first}: {help}")),
+        bare: Some(format!("{problem}: {help}")),
+        nodes: vec![],
+    })
+}
+
+/// Judges the figures against the configured thresholds.
+pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
+    let waiting = figures.oldest_unclaimed_ms.unwrap_or(0).max(0);
+    let unclaimed = millis(limits.unclaimed);
+    let nodes = figures.nodes_alive;
+    vec![
+        at_most("missed", figures.missed, limits.missed, |count, limit| {
+            let fires = if count == 1 { "fire was" } else { "fires were" };
+            format!("{count} {fires} missed in the last hour, more than {limit}")
+        }),
+        failures(figures.failed, limits.failed),
+        at_most("stalled", figures.stalled, limits.stalled, |count, limit| {
+            let runs = if count == 1 { "run is" } else { "runs are" };
+            format!("{count} {runs} stalled, more than {limit}")
+        }),
+        at_most(
+            "pending_handoffs",
+            figures.pending_handoffs,
+            limits.pending_handoffs,
+            |count, limit| {
+                let fires = if count == 1 { "fire waits" } else { "fires wait" };
+                format!("{count} claimed {fires} for a run, more than {limit}")
+            },
+        ),
+        Check {
+            name: "scheduler",
+            healthy: waiting <= unclaimed,
+            value: format!("{} s", waiting / 1_000),
+            limit: Some(format!("{} s", unclaimed / 1_000)),
+            issue: (waiting > unclaimed).then(|| {
+                let seconds = waiting / 1_000;
+                format!("the scheduler is not running: a schedule has been due for {seconds} s")
+            }),
+            bare: None,
+            nodes: vec![],
+        },
+        Check {
+            name: "nodes",
+            healthy: nodes > 0,
+            value: nodes.to_string(),
+            limit: None,
+            issue: (nodes == 0).then(|| "no node is alive".to_owned()),
+            bare: None,
+            nodes: vec![],
+        },
+    ]
+}
+
+/// Whether the canary has succeeded lately. One that was switched on a moment ago has its time.
+fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
+    let canary = canary?;
+    let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
+    let silent = (now.0 - last.0).max(0);
+    let limit = millis(limits.canary);
+    let seconds = silent / 1_000;
+    Some(Check {
+        name: "canary",
+        healthy: silent <= limit,
+        value: format!("{seconds} s"),
+        limit: Some(format!("{} s", limit / 1_000)),
+        issue: (silent > limit).then(|| {
+            format!("no fire of the canary has succeeded that was due in the last {seconds} s")
+        }),
+        bare: None,
+        nodes: vec![],
+    })
+}
+
+/// Whether jobs fail: ill health only where a limit says so, for a job that fails is its owner's.
+fn failures(failed: i64, limit: Option<u64>) -> Check {
+    let check = at_most("failed", failed, limit.unwrap_or(u64::MAX), |count, limit| {
+        format!("{count} runs failed in the last hour, more than {limit}")
+    });
+    Check { limit: limit.map(|limit| limit.to_string()), ..check }
+}
+
+fn millis(span: config::Span) -> i64 {
+    i64::try_from(span.0.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn at_most(
+    name: &'static str,
+    value: i64,
+    limit: u64,
+    issue: impl Fn(i64, u64) -> String,
+) -> Check {
+    let healthy = u64::try_from(value).unwrap_or(0) <= limit;
+    Check {
+        name,
+        healthy,
+        value: value.to_string(),
+        limit: Some(limit.to_string()),
+        issue: (!healthy).then(|| issue(value, limit)),
+        bare: None,
+        nodes: vec![],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issues(figures: Figures) -> Vec<String> {
+        let checks = judge(&figures, &config::Health::default());
+        checks.into_iter().filter_map(|check| check.issue).collect()
+    }
+
+    #[test]
+    fn a_threshold_is_the_most_that_is_still_well() {
+        let well = Figures { missed: 10, stalled: 5, nodes_alive: 1, ..Figures::default() };
+        assert!(issues(well).is_empty());
+        let ill = Figures { missed: 11, ..well };
+        assert_eq!(issues(ill), ["11 fires were missed in the last hour, more than 10"]);
+    }
+
+    #[test]
+    fn failed_runs_are_ill_health_where_a_limit_says_so() {
+        let figures = Figures { failed: 100, nodes_alive: 1, ..Figures::default() };
+        assert!(issues(figures).is_empty());
+        let limits = config::Health { failed: Some(99), ..config::Health::default() };
+        let issues: Vec<_> =
+            judge(&figures, &limits).into_iter().filter_map(|check| check.issue).collect();
+        assert_eq!(issues, ["100 runs failed in the last hour, more than 99"]);
+    }
+
+    #[test]
+    fn a_canary_that_has_fallen_silent_is_missed() {
+        let (limits, now) = (config::Health::default(), Timestamp(1_000_000));
+        let seen = |since: i64, due_at: Option<i64>| {
+            let canary = Canary {
+                since: Timestamp(since),
+                due_at: due_at.map(Timestamp),
+                finished_at: None,
+            };
+            sings(Some(canary), now, &limits).unwrap().issue
+        };
+        assert_eq!(seen(0, Some(820_000)), None);
+        assert_eq!(seen(990_000, None), None);
+        assert_eq!(
+            seen(0, Some(819_000)).unwrap(),
+            "no fire of the canary has succeeded that was due in the last 181 s"
+        );
+        assert_eq!(sings(None, now, &limits), None);
+    }
+
+    #[test]
+    fn schedules_whose_fires_the_database_refuses_are_counted_and_named_to_the_known() {
+        assert_eq!(claims(&[]), None);
+        let check = claims(&[Uuid::nil(), Uuid::max()]).unwrap();
+        assert!(!check.healthy && check.value == "2");
+        let told = check.issue_for(true).unwrap();
+        assert!(told.contains("of 2 schedules, among them 00000000-"), "{told}");
+        assert!(!check.issue_for(false).unwrap().contains("00000000-"));
+    }
+
+    #[test]
+    fn a_due_schedule_that_nobody_claims_means_that_no_scheduler_runs() {
+        let figures =
+            Figures { oldest_unclaimed_ms: Some(61_000), nodes_alive: 0, ..Figures::default() };
+        assert_eq!(
+            issues(figures),
+            ["the scheduler is not running: a schedule has been due for 61 s", "no node is alive",]
+        );
+    }
+}

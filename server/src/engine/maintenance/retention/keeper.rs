@@ -1,0 +1,57 @@
+use std::{sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Manner, RetentionReport, run_once};
+use crate::{
+    engine::{EngineError, cluster::lead, core::Core, service::Service},
+    model::Retention,
+};
+
+/// Does a round again and again, on one node at a time.
+#[derive(Debug)]
+pub(in crate::engine) struct Keeper {
+    core: Arc<Core>,
+    settings: Retention,
+    /// Whether a change of partitions waits to be tried again.
+    is_postponed: bool,
+}
+
+/// Whoever has this lease does the rounds.
+pub const LEASE: &str = "retention";
+/// What was not granted is tried again so soon.
+const SOON: Duration = Duration::from_secs(30);
+
+impl Keeper {
+    pub(in crate::engine) fn new(core: Arc<Core>, settings: Retention) -> Self {
+        Self { core, settings, is_postponed: false }
+    }
+}
+
+impl Service for Keeper {
+    type Report = RetentionReport;
+    const NAME: &'static str = "retention";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RetentionReport, EngineError> {
+        let core = &self.core;
+        let term = self.settings.interval.max(SOON) * 3;
+        let Some(tenure) = lead(core, LEASE, term).await? else {
+            return Ok(RetentionReport::default());
+        };
+        let manner = Manner { tenure: Some((tenure, term)), ..Manner::default() };
+        let report =
+            run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
+        self.is_postponed = report.postponed > 0;
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let interval = self.settings.interval;
+        let interval = if self.is_postponed { interval.min(SOON) } else { interval };
+        now + TimeDelta::from_std(interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &RetentionReport) -> bool {
+        *report != RetentionReport::default()
+    }
+}

@@ -1,0 +1,353 @@
+//! Retention: history goes when it is old enough, and what nothing needs any more goes with it.
+//!
+//! Nothing that will still change is ever removed, however old it is; the age of a row counts from
+//! when it was settled. One node at a time does it, so that two do not get in each other's way;
+//! if two did, one would find nothing left.
+//!
+//! On PostgreSQL the days ahead are made here, and a day goes as a whole when whoever keeps history
+//! the longest has kept it long enough; what others keep for less is deleted before, in chunks.
+//! On SQLite all is deleted in chunks. A chunk holds the writer for 50 ms at the most,
+//! and between two of them whoever waits for the writer goes first.
+//!
+//! - `pace`: how large a chunk is; pure
+//! - `days`: which days to make and to drop; pure
+//! - `preview`: what a round would remove
+//! - `keeper`: does rounds again and again, on one node at a time
+
+mod days;
+mod keeper;
+mod pace;
+mod preview;
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+pub(in crate::engine) use keeper::Keeper;
+pub use keeper::LEASE;
+pub use preview::{Preview, preview};
+
+use self::pace::{Done, Paces, fitting};
+use crate::{
+    clock::Clock,
+    engine::{EngineError, cluster::LeaseTerm},
+    model::Retention,
+    store::{
+        Store,
+        leases::{Fence, Term},
+        retention::{Dropped, Family, FireKey, Leftover, Part, PartKey, Rule},
+    },
+    telemetry::Metrics,
+};
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetentionReport {
+    /// Fires removed.
+    pub fires: u64,
+    /// Runs removed.
+    pub runs: u64,
+    /// Attempts removed.
+    pub attempts: u64,
+    /// Lines of logs removed.
+    pub lines: u64,
+    /// Sessions, answers to repeated calls, schedules, workflows and nodes removed.
+    pub leftovers: u64,
+    /// Partitions made.
+    pub made: usize,
+    /// Partitions dropped.
+    pub dropped: usize,
+    /// Changes of partitions that were not granted; they are tried again soon.
+    pub postponed: usize,
+    /// Transactions that deleted something.
+    pub chunks: usize,
+    /// The longest of them.
+    pub longest_chunk: Duration,
+    /// Nothing was done, for the clock is not to be believed.
+    pub is_clock_ahead: bool,
+}
+
+/// Who does a round.
+#[derive(Clone, Debug, Default)]
+pub struct Manner {
+    /// The term of the node that does it for all, and how long one is. Without one somebody does
+    /// it by hand.
+    tenure: Option<(LeaseTerm, Duration)>,
+    /// Between two chunks: a writer in another process tries again only every 100 ms.
+    pause: Duration,
+}
+
+impl Manner {
+    /// By hand, with such a pause between two chunks.
+    pub fn by_hand(pause: Duration) -> Self {
+        Self { tenure: None, pause }
+    }
+}
+
+/// What one round needs.
+#[derive(Debug)]
+struct Round<'a> {
+    settings: &'a Retention,
+    store: &'a Store,
+    clock: &'a Clock,
+    metrics: &'a Metrics,
+    now: DateTime<Utc>,
+    manner: Manner,
+    /// When the lease was taken last.
+    renewed: Instant,
+    /// The lease is another node's by now.
+    is_over: bool,
+    rule: Rule,
+    paces: Paces,
+    report: RetentionReport,
+}
+
+/// The lease is renewed so often in a round.
+const RENEWAL: Duration = Duration::from_secs(10);
+/// A clock that is further ahead of the database's is wrong, and history would go by it.
+const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
+
+/// What one transaction deletes, at the most.
+#[derive(Clone, Copy, Debug)]
+enum Chunk<'a> {
+    Parts(Part, &'a [PartKey]),
+    Runs(&'a [Uuid]),
+    /// Those that were found when such was the stamp of runs.
+    Fires(&'a [FireKey], i64),
+    Leftovers(Leftover, u64),
+    Definitions(Leftover, &'a [Uuid]),
+}
+
+/// Removes at once all that is old enough at `now`.
+pub async fn run_once(
+    settings: &Retention,
+    store: &Store,
+    clock: &Clock,
+    metrics: &Metrics,
+    now: DateTime<Utc>,
+    manner: Manner,
+) -> Result<RetentionReport, EngineError> {
+    let ahead = now - store.lease_time().await?.utc();
+    if ahead > MAX_AHEAD {
+        tracing::error!(
+            ahead_s = ahead.num_seconds(),
+            "nothing is removed: the clock here is ahead of the database's; set it right"
+        );
+        return Ok(RetentionReport { is_clock_ahead: true, ..RetentionReport::default() });
+    }
+    let policies = store.retention_policies(settings.days, None, None).await?;
+    let mut round = Round {
+        settings,
+        store,
+        clock,
+        metrics,
+        now,
+        manner,
+        renewed: clock.instant(),
+        is_over: false,
+        rule: store.retention_rule(policies, settings.days, now.into()),
+        paces: Paces::new(!store.dialect().is_postgres()),
+        report: RetentionReport::default(),
+    };
+    if store.dialect().is_postgres() {
+        for family in Family::ALL {
+            round.make_days(family, policies.longest).await?;
+            round.drop_days(family).await?;
+        }
+    }
+    round.sweep_runs().await?;
+    round.sweep_fires().await?;
+    for what in Leftover::ALL {
+        round.purge(what).await?;
+    }
+    Ok(round.report)
+}
+
+impl Round<'_> {
+    /// Whether this node is still the one that does it. What holds is read anew: somebody who keeps
+    /// more from now on must not wait for the end of the round.
+    async fn goes_on(&mut self) -> Result<bool, EngineError> {
+        if let Some((tenure, term)) = &mut self.manner.tenure
+            && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
+        {
+            self.renewed = self.clock.instant();
+            let Fence { name, holder, epoch } = tenure.fence;
+            match self.store.hold_lease_if_free(name, holder, *term).await? {
+                Term::Held(now) if now == epoch => {
+                    *tenure = LeaseTerm::new(tenure.fence.clone(), self.renewed, *term);
+                }
+                Term::Held(_) | Term::Elsewhere => self.is_over = true,
+            }
+        }
+        let policies = self.store.retention_policies(self.settings.days, None, None).await?;
+        let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
+        self.rule = rule.with_days_of(&self.rule);
+        Ok(!self.is_over)
+    }
+
+    async fn make_days(&mut self, family: Family, longest: i32) -> Result<(), EngineError> {
+        if !self.goes_on().await? {
+            return Ok(());
+        }
+        let fence = self.manner.tenure.as_ref().map(|(tenure, _)| tenure.fence.clone());
+        let layout = self.store.partitions(self.store.read(), family).await?;
+        for new in days::to_make(&layout, self.now.into(), longest) {
+            if !self.store.add_stretch(family, new.stretch, new.seal, fence.as_ref()).await? {
+                self.report.postponed += 1;
+                return Ok(());
+            }
+            self.report.made += 1;
+            self.metrics.partitions("made", 1);
+        }
+        Ok(())
+    }
+
+    async fn drop_days(&mut self, family: Family) -> Result<(), EngineError> {
+        while self.goes_on().await? {
+            let layout = self.store.partitions(self.store.read(), family).await?;
+            let kept = days::kept_from(&layout, self.rule.last());
+            self.rule = self.rule.keeping(family, kept);
+            let Some(stretch) = days::to_drop(&layout, self.rule.last()).first().copied() else {
+                return Ok(());
+            };
+            let fence = self.manner.tenure.as_ref().map(|(tenure, _)| &tenure.fence);
+            match self.store.drop_stretch(family, stretch, &self.rule, fence).await? {
+                Dropped::Gone(rows) => {
+                    self.report.dropped += 1;
+                    self.metrics.partitions("dropped", 1);
+                    for (table, rows) in family.tables().iter().zip(rows) {
+                        self.removed(table, rows);
+                    }
+                }
+                // The next one would leave a gap. Its rows go in chunks.
+                Dropped::Needed => return Ok(()),
+                Dropped::Postponed => {
+                    self.rule = self.rule.keeping(family, stretch.from);
+                    self.report.postponed += 1;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn sweep_runs(&mut self) -> Result<(), EngineError> {
+        let mut after = Uuid::nil();
+        while self.goes_on().await? {
+            let mut old = self.store.old_runs(&self.rule, after, self.paces.rows("run")).await?;
+            old.truncate(fitting(old.iter().map(|run| run.bytes)));
+            let Some(last) = old.last() else { return Ok(()) };
+            after = last.id;
+            let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
+            // A run can have more lines than a chunk takes: its row goes last, by which the rest
+            // is found again.
+            for part in [Part::Lines, Part::Attempts] {
+                loop {
+                    let limit = self.paces.rows(part.table());
+                    let mut keys = self.store.parts_of(part, &runs, limit).await?;
+                    keys.truncate(fitting(keys.iter().map(|key| key.bytes)));
+                    if keys.is_empty() || self.is_over {
+                        break;
+                    }
+                    self.chunk(Chunk::Parts(part, &keys)).await?;
+                }
+            }
+            self.chunk(Chunk::Runs(&runs)).await?;
+        }
+        Ok(())
+    }
+
+    async fn sweep_fires(&mut self) -> Result<(), EngineError> {
+        let mut after = Uuid::nil();
+        while self.goes_on().await? {
+            let limit = self.paces.rows("fire");
+            let (fires, since) = self.store.old_fires(&self.rule, after, limit).await?;
+            let Some(last) = fires.last() else { return Ok(()) };
+            after = last.id;
+            self.chunk(Chunk::Fires(&fires, since)).await?;
+        }
+        Ok(())
+    }
+
+    async fn purge(&mut self, what: Leftover) -> Result<(), EngineError> {
+        while self.goes_on().await? {
+            let limit = self.paces.rows(what.table());
+            let deleted = if what.is_looked_for_before() {
+                let old = self.store.old_definitions(what, &self.rule, limit).await?;
+                self.chunk(Chunk::Definitions(what, &old)).await?
+            } else {
+                let (rule, answers) = (&self.rule, self.settings.answers);
+                match self.store.leftovers(what, rule, answers, limit).await? {
+                    0 => return Ok(()),
+                    found => self.chunk(Chunk::Leftovers(what, found)).await?,
+                }
+            };
+            if deleted < limit {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// One transaction that deletes. Its time, from when it has the writer until it is committed,
+    /// decides how large the next one is.
+    async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
+        let store = self.store;
+        let tx = match &self.manner.tenure {
+            None => Some(store.begin().await?),
+            Some((tenure, _)) => tenure.begin(store, self.clock).await?,
+        };
+        let Some(tx) = tx else {
+            self.is_over = true;
+            return Ok(0);
+        };
+        let start = self.clock.instant();
+        let (table, deleted) = match chunk {
+            Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
+            Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
+            Chunk::Fires(fires, since) => {
+                ("fire", store.delete_fires_if_old(&tx, &self.rule, (fires, since)).await?)
+            }
+            Chunk::Definitions(what, old) => {
+                (what.table(), store.delete_definitions(&tx, what, old).await?)
+            }
+            Chunk::Leftovers(what, limit) => {
+                let (rule, answers) = (&self.rule, self.settings.answers);
+                let deleted = store.delete_leftovers(&tx, what, rule, answers, limit).await?;
+                (what.table(), deleted)
+            }
+        };
+        let worked = start.elapsed();
+        store.commit_unseen(tx).await?;
+        let took = start.elapsed();
+        if deleted > 0 {
+            self.paces.learn(table, Done { rows: deleted, worked, took });
+            self.report.chunks += 1;
+            self.report.longest_chunk = self.report.longest_chunk.max(took);
+            self.metrics.retention_chunk(took);
+            self.removed(table, deleted);
+            store.settle_log().await?;
+        }
+        if self.manner.pause.is_zero() {
+            // Whoever waits for the writer stands before the next chunk in its queue.
+            tokio::task::yield_now().await;
+        } else {
+            self.clock.sleep(self.manner.pause).await;
+        }
+        Ok(deleted)
+    }
+
+    fn removed(&mut self, table: &'static str, rows: u64) {
+        let report = &mut self.report;
+        let count = match table {
+            "fire" => &mut report.fires,
+            "run" => &mut report.runs,
+            "task_run" => &mut report.attempts,
+            "task_log" => &mut report.lines,
+            _ => &mut report.leftovers,
+        };
+        *count += rows;
+        self.metrics.retention_rows(table, rows);
+    }
+}

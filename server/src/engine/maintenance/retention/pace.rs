@@ -1,0 +1,206 @@
+//! How large a chunk is: as large as its time allows, learnt from the chunks of its table before.
+
+use std::{collections::HashMap, time::Duration};
+
+/// How long chunks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Aim {
+    /// What a chunk's deleting aims at: room for its commit, and for the slow ones among them.
+    worked: Duration,
+    /// No chunk is to take longer with its commit.
+    took: Duration,
+}
+
+/// SQLite has one writer: a chunk holds up every fire.
+const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration::from_millis(50) };
+/// Others write beside the chunk.
+const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
+/// Fewer rows cost about as much: most of it is what a statement and a commit cost.
+const MIN: u64 = 50;
+const MAX: u64 = 5_000;
+
+/// What fits into one chunk, however few rows it is.
+const MAX_BYTES: i64 = 1_000_000;
+
+/// How many of the rows of these sizes fit into one chunk: at least one.
+pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
+    let mut sum: i64 = 0;
+    let fits = sizes.take_while(|size| {
+        sum = sum.saturating_add(*size);
+        sum <= MAX_BYTES
+    });
+    fits.count().max(1)
+}
+
+/// The sizes of the next chunks. Each table has its own: a line of a log is deleted many times as
+/// quickly as a run with its indexes, and must not say how many runs fit.
+#[derive(Debug)]
+pub(super) struct Paces {
+    aim: Aim,
+    tables: HashMap<&'static str, Pace>,
+}
+
+/// What a chunk was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    /// How many rows it deleted.
+    pub(super) rows: u64,
+    /// For how long.
+    pub(super) worked: Duration,
+    /// How long it took with its commit.
+    pub(super) took: Duration,
+}
+
+impl Paces {
+    pub(super) fn new(one_writer: bool) -> Self {
+        let aim = if one_writer { ONE_WRITER } else { MANY_WRITERS };
+        Self { aim, tables: HashMap::new() }
+    }
+
+    /// How many rows of `table` a chunk may have.
+    pub(super) fn rows(&self, table: &str) -> u64 {
+        self.tables.get(table).copied().unwrap_or_default().rows
+    }
+
+    /// After a chunk of `table`.
+    pub(super) fn learn(&mut self, table: &'static str, done: Done) {
+        let pace = self.tables.entry(table).or_default();
+        *pace = pace.after(done, self.aim);
+    }
+}
+
+/// The size of the next chunk of a table, and what a row costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pace {
+    rows: u64,
+    /// Nanoseconds of deleting, as in the slowest of the chunks before, which fades.
+    cost: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { rows: 100, cost: 0 }
+    }
+}
+
+impl Pace {
+    /// A slow chunk counts at once, a quick one little by little: it may have been luck. One of few
+    /// rows says nothing about many. The syncs of the disk cost each commit the same, so they count only if all took too long.
+    fn after(self, done: Done, aim: Aim) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let most = if done.took > aim.took {
+            self.rows / 2
+        } else if done.rows >= self.rows / 2 {
+            self.rows.saturating_mul(2)
+        } else {
+            self.rows
+        };
+        let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
+        // A machine that slept in a chunk says nothing about rows: one costs as much as fits at most.
+        let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
+        let fitting = nanos(aim.worked) / cost.max(1);
+        Self { rows: fitting.min(most).clamp(MIN, MAX), cost }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    /// A chunk at whose rows the database worked for so many microseconds each.
+    fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
+        let worked = us(rows.saturating_mul(us_a_row));
+        Done { rows, worked, took: worked.saturating_add(us(commit)) }
+    }
+
+    /// After a chunk of SQLite's.
+    fn after(pace: Pace, done: Done) -> Pace {
+        pace.after(done, ONE_WRITER)
+    }
+
+    fn pace(rows: u64) -> Pace {
+        Pace { rows, cost: 0 }
+    }
+
+    #[test]
+    fn a_quick_chunk_is_followed_by_one_twice_as_large_at_the_most() {
+        assert_eq!(after(pace(100), done(100, 1, 0)).rows, 200);
+        assert_eq!(after(pace(100), done(100, 100, 0)).rows, 150);
+    }
+
+    #[test]
+    fn a_slow_chunk_is_followed_by_one_that_fits() {
+        assert_eq!(after(pace(1_000), done(1_000, 30, 0)).rows, 500);
+        assert_eq!(after(pace(1_000), done(1_000, 150, 0)).rows, 100);
+        assert_eq!(after(pace(1_000), done(100, 250, 0)).rows, 60);
+    }
+
+    #[test]
+    fn a_chunk_of_few_rows_is_no_reason_for_larger_ones() {
+        assert_eq!(after(pace(1_000), done(499, 1, 0)).rows, 1_000);
+        assert_eq!(after(pace(1_000), done(500, 1, 0)).rows, 2_000);
+    }
+
+    #[test]
+    fn large_rows_fill_a_chunk_before_their_number_does() {
+        assert_eq!(fitting([400_000, 400_000, 400_000].into_iter()), 2);
+        assert_eq!(fitting([2_000_000, 1].into_iter()), 1);
+        assert_eq!(fitting([1; 9].into_iter()), 9);
+    }
+
+    #[test]
+    fn a_slow_disk_shrinks_a_chunk_only_over_the_limit() {
+        assert_eq!(after(pace(1_000), done(1_000, 15, 30_000)).rows, 1_000);
+        assert_eq!(after(pace(1_000), done(1_000, 15, 40_000)).rows, 500);
+    }
+
+    #[test]
+    fn a_slow_chunk_is_not_forgotten_for_a_quick_one() {
+        let mut pace = after(pace(1_000), done(1_000, 60, 0));
+        assert_eq!(pace.rows, 250);
+        pace = after(pace, done(pace.rows, 6, 0));
+        assert!(pace.rows < 300, "{pace:?}");
+        for _ in 0..30 {
+            pace = after(pace, done(pace.rows, 6, 0));
+        }
+        assert!(pace.rows > 2_000, "{pace:?}");
+    }
+
+    #[test]
+    fn a_chunk_is_never_nothing_and_never_everything() {
+        let mut pace = Pace::default();
+        for us_a_row in [0, u64::MAX / 2, 0, 50, 51, 100_000] {
+            pace = after(pace, done(pace.rows, us_a_row, 0));
+            assert!((MIN..=MAX).contains(&pace.rows));
+        }
+        for _ in 0..200 {
+            pace = after(pace, done(pace.rows, 0, 0));
+        }
+        assert_eq!(pace.rows, MAX);
+    }
+
+    #[test]
+    fn quick_lines_do_not_make_chunks_of_runs_larger() {
+        let mut paces = Paces::new(true);
+        for _ in 0..10 {
+            paces.learn("task_log", done(paces.rows("task_log"), 1, 0));
+        }
+        assert_eq!((paces.rows("task_log"), paces.rows("run")), (MAX, 100));
+    }
+
+    #[test]
+    fn on_a_machine_of_constant_speed_no_chunk_but_the_first_is_over_the_limit() {
+        for us_a_row in [1, 10, 100, 500, 1_000] {
+            let mut pace = Pace::default();
+            for chunk in 0..100 {
+                let done = done(pace.rows, us_a_row, 0);
+                assert!(chunk < 4 || done.took <= ONE_WRITER.took, "{us_a_row} us a row: {done:?}");
+                pace = after(pace, done);
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a round would remove: for whoever sets a retention, before it is too late.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::days;
+use crate::{
+    engine::EngineError,
+    model::Retention,
+    store::{
+        Store,
+        retention::{Family, Figure, Instead, Oldest, Policies},
+    },
+};
+
+/// What a round would remove, and what it would leave.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The retention of all, or of those in the namespace that was asked about.
+    pub policies: Policies,
+    /// The rows that would go, by table and namespace.
+    pub figures: Vec<Figure>,
+    /// How many partitions would be dropped, if nothing in them is needed. None are one namespace's.
+    pub partitions: usize,
+    /// The oldest rows that would stay.
+    pub oldest: Vec<Oldest>,
+}
+
+/// Looks, and removes nothing. What somebody thinks of can be seen `instead` of what is; `within` a
+/// namespace nothing is said of others.
+pub async fn preview(
+    settings: &Retention,
+    store: &Store,
+    now: DateTime<Utc>,
+    instead: Option<Instead>,
+    within: Option<Uuid>,
+) -> Result<Preview, EngineError> {
+    let policies = store.retention_policies(settings.days, instead, None).await?;
+    let rule = store.retention_rule(policies, settings.days, now.into());
+    let mut rule = rule.if_it_were(instead, store);
+    let mut partitions = 0;
+    if store.dialect().is_postgres() {
+        for family in Family::ALL {
+            let layout = store.partitions(store.read(), family).await?;
+            partitions += days::to_drop(&layout, rule.last()).len();
+            rule = rule.keeping(family, days::kept_from(&layout, rule.last()));
+        }
+    }
+    let mut figures = store.old_figures(&rule, within).await?;
+    let oldest = store.oldest_kept(&rule, within).await?;
+    if within.is_some() {
+        let policies = store.retention_policies(settings.days, instead, within).await?;
+        return Ok(Preview { policies, figures, partitions: 0, oldest });
+    }
+    figures.extend(store.leftover_figures(&rule, settings.answers).await?);
+    Ok(Preview { policies, figures, partitions, oldest })
+}

@@ -1,0 +1,314 @@
+//! Minute roll-ups for charts: one node counts for all what has settled.
+//!
+//! Promises: each run that has settled is counted once, in the minute in which it ended, however
+//! late it is written down and whatever dies meanwhile; nothing is written per fire, and nothing at
+//! all while nothing happens. Counting follows the change feed a bounded number of runs at a time,
+//! and so catches up with a ledger that was never counted, too. After two days the minutes of an
+//! hour become one: a chart over weeks is as quick as one over days.
+//!
+//! By namespace and not by schedule: a hundred thousand schedules that fire each minute would be
+//! a hundred thousand rows a minute, and a schedule's own history is short enough to be read.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
+
+use crate::{
+    engine::{
+        EngineError,
+        cluster::{LeaseTerm, lead},
+        core::Core,
+        service::Service,
+    },
+    store::{
+        Cursor,
+        counts::Rollup,
+        hours::by_minute_since,
+        reads::feed,
+        stats::{Minute, SettledRun, Unrun},
+    },
+};
+
+/// Whoever has this lease counts.
+const LEASE: &str = "stats";
+/// Between two rounds while there is more to count.
+const SOON: Duration = Duration::from_millis(200);
+/// So many runs are counted by one transaction ...
+const BATCH: u64 = 5_000;
+/// ... and so many transactions a round has.
+const BATCHES: usize = 10;
+/// What came to no run is looked up again: a verdict is written a moment after its time ...
+const MOMENT: TimeDelta = TimeDelta::seconds(5);
+/// ... and now and then much later: so often all of the last minutes are looked up.
+const REVISION: TimeDelta = TimeDelta::minutes(5);
+const REVISED: TimeDelta = TimeDelta::minutes(10);
+/// The hours of so many minutes become one roll-up each in one transaction.
+const PAST_MINUTES: u64 = 120;
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Counts what has settled.
+#[derive(Debug)]
+pub(in crate::engine) struct Stats {
+    core: Arc<Core>,
+    /// Whether the last round did not come to the end of the feed.
+    has_more: bool,
+    /// What came to no run lately, as it is written down.
+    unrun: HashMap<Minute, Unrun>,
+    /// When that was looked up.
+    looked: Option<Looked>,
+    /// Before then all is by the hour.
+    hours_until: Option<Timestamp>,
+}
+
+/// When what came to no run was looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Looked {
+    /// The last time.
+    last: DateTime<Utc>,
+    /// The last time that all of it was.
+    revised: DateTime<Utc>,
+}
+
+impl Looked {
+    /// From which minute on to look, and when it will have been looked up then. Each minute is
+    /// looked up while it lasts, right after it, and once more when it has been over for five to
+    /// ten minutes.
+    fn at(before: Option<Self>, now: DateTime<Utc>) -> (Timestamp, Self) {
+        let recent = before.filter(|before| before.last <= now && now - before.revised < REVISION);
+        let from = recent.map_or(now - REVISED, |recent| recent.last - MOMENT);
+        let revised = recent.map_or(now, |recent| recent.revised);
+        (minute_of(from.into()), Self { last: now, revised })
+    }
+}
+
+/// What a round counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatsReport {
+    /// Runs that had settled.
+    pub runs: usize,
+    /// Minutes whose fires that came to no run were written down.
+    pub unrun: usize,
+    /// Hours of which one roll-up was made.
+    pub hours: usize,
+}
+
+impl Stats {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, has_more: false, unrun: HashMap::new(), looked: None, hours_until: None }
+    }
+
+    /// Counts a batch of the feed; says how many runs had settled, and whether there is more.
+    async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let before = store.counted_until().await?;
+        let after = before.unwrap_or(Cursor::START);
+        let end = feed::end_of_runs(store).await?;
+        // It lies before the position where the last rows were removed. New ones come after that.
+        if end <= after {
+            return Ok((0, false));
+        }
+        let runs = store.settled_between(after, end, BATCH).await?;
+        let has_more = runs.len() as u64 == BATCH;
+        let until = match runs.last() {
+            Some(last) if has_more => Cursor { changed: last.changed, id: last.id },
+            // Nor is what has changed and not settled looked at again.
+            Some(_) | None => end,
+        };
+        let counts: Vec<_> = roll_up(&runs).into_iter().collect();
+        let Some(tx) = tenure.begin(store, clock).await? else { return Ok((0, false)) };
+        if !store.add_counts_if_at(&tx, &counts, before, until).await? {
+            tx.rollback().await?;
+            return Ok((0, false));
+        }
+        store.commit_unseen(tx).await?;
+        Ok((runs.len(), has_more))
+    }
+
+    /// Writes down what came to no run lately, where it is not what is written already.
+    async fn note_unrun(
+        &mut self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+    ) -> Result<usize, EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let (since, looked) = Looked::at(self.looked, now);
+        let found = store.unrun_since(since).await?;
+        let key = |row: &Unrun| Minute { namespace_id: row.namespace_id, minute: row.minute };
+        let found: HashMap<Minute, Unrun> = found.into_iter().map(|row| (key(&row), row)).collect();
+        let news = found.values().filter(|row| self.unrun.get(&key(row)) != Some(row)).copied();
+        // A backfill has made up for all of them.
+        let looked_up = self.unrun.values().filter(|row| row.minute >= since);
+        let gone = looked_up.filter(|row| !found.contains_key(&key(row)));
+        let none = gone.map(|row| Unrun { missed: 0, skipped: 0, abandoned: 0, ..*row });
+        let news: Vec<Unrun> = news.chain(none).collect();
+        if !news.is_empty() {
+            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(0) };
+            store.set_unrun(&tx, &news).await?;
+            store.commit_unseen(tx).await?;
+        }
+        let oldest = minute_of((now - REVISED).into());
+        self.unrun.retain(|at, _| (oldest..since).contains(&at.minute));
+        self.unrun.extend(found);
+        self.looked = Some(looked);
+        Ok(news.len())
+    }
+
+    /// Makes one roll-up of each hour that is long past; says of how many.
+    async fn roll_up_hours(
+        &mut self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+    ) -> Result<usize, EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let until = by_minute_since(now);
+        if self.hours_until == Some(until) {
+            return Ok(0);
+        }
+        let mut done = 0;
+        for _ in 0..BATCHES {
+            let hours = store.hours_by_minute(until, PAST_MINUTES).await?;
+            if hours.is_empty() {
+                self.hours_until = Some(until);
+                return Ok(done);
+            }
+            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(done) };
+            store.roll_up_hours(&tx, &hours).await?;
+            store.commit_unseen(tx).await?;
+            done += hours.len();
+        }
+        self.has_more = true;
+        Ok(done)
+    }
+}
+
+impl Service for Stats {
+    type Report = StatsReport;
+    const NAME: &'static str = "stats";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<StatsReport, EngineError> {
+        let mut report = StatsReport::default();
+        self.has_more = false;
+        let Some(tenure) = lead(&self.core, LEASE, self.core.settings.stats_interval * 3).await?
+        else {
+            // Another node may have written since.
+            self.unrun.clear();
+            (self.looked, self.hours_until) = (None, None);
+            return Ok(report);
+        };
+        report.unrun = self.note_unrun(&tenure, now).await?;
+        for _ in 0..BATCHES {
+            let (runs, has_more) = self.count(&tenure).await?;
+            report.runs += runs;
+            self.has_more = has_more;
+            if !has_more {
+                break;
+            }
+        }
+        report.hours = self.roll_up_hours(&tenure, now).await?;
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let pause = if self.has_more { SOON } else { self.core.settings.stats_interval };
+        now + TimeDelta::from_std(pause).unwrap_or_default()
+    }
+
+    fn is_notable(report: &StatsReport) -> bool {
+        *report != StatsReport::default()
+    }
+}
+
+/// When the minute of an instant begins.
+fn minute_of(at: Timestamp) -> Timestamp {
+    Timestamp(at.0 - at.0.rem_euclid(MINUTE_MS))
+}
+
+/// What runs that have settled come to, by namespace and minute.
+fn roll_up(runs: &[SettledRun]) -> BTreeMap<Minute, Rollup> {
+    let mut minutes: BTreeMap<Minute, Rollup> = BTreeMap::new();
+    for run in runs {
+        let minute = minute_of(run.finished_at);
+        let minute = Minute { namespace_id: run.namespace_id, minute };
+        minutes.entry(minute).or_default().add(run);
+    }
+    minutes
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::run;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn run(namespace: u128, state: run::State, finished_at: i64) -> SettledRun {
+        SettledRun {
+            id: Uuid::nil(),
+            changed: 1,
+            namespace_id: Uuid::from_u128(namespace),
+            state,
+            trigger: run::Trigger::Schedule,
+            is_recovery: false,
+            due_at: Timestamp(59_000),
+            created_at: Timestamp(59_250),
+            started_at: Some(Timestamp(59_500)),
+            finished_at: Timestamp(finished_at),
+        }
+    }
+
+    #[test]
+    fn each_minute_is_looked_up_right_after_it_and_once_more_minutes_later() {
+        let at = |seconds: i64| DateTime::from_timestamp(6_000 + seconds, 0).unwrap();
+        let (mut looked, mut minutes, mut last) = (None, 0, 0);
+        let mut seen: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for now in (5..3_600).step_by(10) {
+            let (since, then) = Looked::at(looked, at(now));
+            looked = Some(then);
+            for minute in since.0 / MINUTE_MS..=at(now).timestamp() / 60 {
+                seen.entry(minute).or_default().push(at(now).timestamp() - minute * 60);
+                minutes += 1;
+            }
+            last = at(now).timestamp();
+        }
+        for (minute, ages) in seen.range(100..last / 60 - 11) {
+            assert!(ages.iter().any(|age| (60..=70).contains(age)), "{minute}: {ages:?}");
+            assert!(ages.iter().any(|age| (360..=660).contains(age)), "{minute}: {ages:?}");
+        }
+        assert!(minutes < 60 * 10, "ten times a minute at most: {minutes}");
+        // A clock that was put back, and a first time.
+        let (since, then) = Looked::at(looked, at(0));
+        assert_eq!((since, then), Looked::at(None, at(0)));
+    }
+
+    #[test]
+    fn a_run_counts_in_the_minute_in_which_it_ended() {
+        let by_hand = SettledRun {
+            trigger: run::Trigger::Manual,
+            started_at: None,
+            ..run(1, run::State::Cancelled, 60_000)
+        };
+        let runs = [
+            run(1, run::State::Succeeded, 59_999),
+            run(1, run::State::Failed, 60_000),
+            run(2, run::State::TimedOut, 119_999),
+            by_hand,
+        ];
+        let minutes = roll_up(&runs);
+        let at = |namespace, minute| {
+            let namespace_id = Uuid::from_u128(namespace);
+            minutes[&Minute { namespace_id, minute: Timestamp(minute) }].counts
+        };
+        assert_eq!(minutes.len(), 3);
+        assert_eq!((at(1, 0).succeeded, at(1, 0).duration_sum_ms), (1, 499));
+        let second = at(1, 60_000);
+        assert_eq!((second.failed, second.cancelled, second.succeeded), (1, 1, 0));
+        assert_eq!((second.started, second.fired, second.lateness_max_ms), (1, 1, 250));
+        assert_eq!(at(2, 60_000).timed_out, 1);
+    }
+}

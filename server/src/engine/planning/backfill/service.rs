@@ -1,0 +1,150 @@
+use std::{collections::HashSet, sync::Arc};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    backfill::{self, State},
+    fire::{Reason, Verdict},
+};
+use sea_orm::ActiveEnum;
+use uuid::Uuid;
+
+use super::turn::{self, Taken};
+use crate::engine::{
+    EngineError,
+    cluster::{LeaseTerm, lead},
+    core::Core,
+    service::Service,
+};
+
+/// Brings open backfills on.
+#[derive(Debug)]
+pub(in crate::engine) struct Backfill {
+    pub(in crate::engine) core: Arc<Core>,
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackfillReport {
+    /// Runs queued.
+    pub started: usize,
+    /// Fires whose runs have settled.
+    pub settled: usize,
+    /// Fires that were not wanted any more.
+    pub passed_over: usize,
+    /// Backfills that paused themselves, as nothing of them can be started.
+    pub paused: usize,
+    /// Runs asked to stop.
+    pub stopped: usize,
+    /// Backfills that came to their end.
+    pub finished: usize,
+}
+
+/// What a round has seen.
+#[derive(Debug, Default)]
+struct Round {
+    report: BackfillReport,
+    failed: Option<EngineError>,
+}
+
+const LEASE: &str = "backfill";
+const PAGE: u64 = 100;
+
+impl Backfill {
+    /// Gives each open backfill its turn; says whether one has more to do at once.
+    async fn go_round(
+        &self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+        round: &mut Round,
+    ) -> Result<bool, EngineError> {
+        let mut again = false;
+        let mut after = Uuid::nil();
+        loop {
+            let page = self.core.store.open_backfills(after, PAGE).await?;
+            for open in &page {
+                match turn::take(&self.core, tenure, *open, now).await {
+                    Ok(None) => {}
+                    Ok(Some((backfill, taken))) => {
+                        again |= taken.again;
+                        self.follow_up(&backfill, taken, round);
+                    }
+                    // The misfortune of one must not hold up the others.
+                    Err(error) => {
+                        tracing::error!(backfill = %open.id, "failed to {error}");
+                        round.failed.get_or_insert(error);
+                    }
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() as u64 == PAGE => after = last.id,
+                Some(_) | None => return Ok(again),
+            }
+        }
+    }
+
+    /// What follows from a turn that is committed.
+    fn follow_up(&self, backfill: &backfill::Model, taken: Taken, round: &mut Round) {
+        let core = &self.core;
+        if taken.was_in_the_way {
+            core.signals.wake_planner();
+        }
+        if taken.started > 0 {
+            core.signals.wake_dispatcher();
+        }
+        if taken.fires > 0 {
+            let (verdict, reason) = (Verdict::Started, Reason::Backfilled);
+            let (schedule, count) = (Some(backfill.schedule_id), taken.fires as u64);
+            core.metrics.fires(schedule, verdict.to_value(), reason.to_value(), count);
+        }
+        if backfill.state == State::Cancelled && !taken.alive.is_empty() {
+            core.signals.wake_canceller();
+        }
+        if taken.finished {
+            tracing::info!(backfill = %backfill.id, "a backfill has come to its end");
+        }
+        round.report.started += taken.started;
+        round.report.settled += taken.settled;
+        round.report.passed_over += taken.passed_over;
+        round.report.paused += usize::from(taken.paused);
+        round.report.stopped += taken.stopped;
+        round.report.finished += usize::from(taken.finished);
+    }
+}
+
+impl Service for Backfill {
+    type Report = BackfillReport;
+    const NAME: &'static str = "backfill";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
+        let core = &self.core;
+        // Before the look at what is to be done: a run that settles from now on wakes us again.
+        let at_work = core.store.backfill_runs_at_work().await?;
+        let is_waiting = !at_work.is_empty();
+        core.backfills.keep(at_work);
+        if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
+            return Ok(BackfillReport::default());
+        }
+        // One node does it for all. The lease is renewed before each pass over the open ones.
+        let term = core.settings.poll * 3;
+        let mut round = Round::default();
+        loop {
+            let Some(tenure) = lead(core, LEASE, term).await? else {
+                core.backfills.keep(HashSet::new());
+                break;
+            };
+            let again = self.go_round(&tenure, core.agreed_now().await, &mut round).await?;
+            if !again || round.failed.is_some() {
+                break;
+            }
+        }
+        round.failed.map_or(Ok(round.report), Err)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.poll).unwrap_or_default()
+    }
+
+    fn is_notable(report: &BackfillReport) -> bool {
+        *report != BackfillReport::default()
+    }
+}

@@ -1,0 +1,306 @@
+//! One backfill, one transaction: what has ended is written down, what may start is started.
+//!
+//! The transaction holds the schedule's row, so that no planner writes the ledger's rows of the
+//! same instants meanwhile, and then the backfill's, so that its state is what it is.
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    backfill::{self, State},
+    backfill_fire, run, schedule,
+};
+use sea_orm::Set;
+use uuid::Uuid;
+
+use super::{
+    choose::{LOOKED_AT, Next, choose, enough_for},
+    survey,
+};
+use crate::{
+    engine::{EngineError, cluster::LeaseTerm, core::Core},
+    model::{BadInput, check, laid_over},
+    store::{
+        DatabaseTransaction,
+        backfill_runs::BackfillRuns,
+        backfills::{EndedFire, FireAtWork, OpenBackfill},
+        retention::FireKey,
+        schedules, workflows,
+    },
+};
+
+/// What a turn did.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Fires whose runs have settled.
+    pub(super) settled: usize,
+    /// Runs queued.
+    pub(super) started: usize,
+    /// How many of them wrote the ledger's row of their instant.
+    pub(super) fires: usize,
+    /// Fires that were not wanted any more.
+    pub(super) passed_over: usize,
+    /// Whether it paused itself.
+    pub(super) paused: bool,
+    /// Whether it was the last turn.
+    pub(super) finished: bool,
+    /// Runs that are alive.
+    pub(super) alive: Vec<Uuid>,
+    /// Runs asked to stop.
+    pub(super) stopped: usize,
+    /// Whether there is more to do at once.
+    pub(super) again: bool,
+    /// Whether the schedule fell due by its end: the planner passes over one that is locked.
+    pub(super) was_in_the_way: bool,
+}
+
+impl Taken {
+    /// Whether anything is to be committed.
+    fn has_written(&self) -> bool {
+        let Self { settled, started, fires, passed_over, paused, finished, stopped, again, .. } =
+            *self;
+        settled + started + fires + passed_over + stopped > 0 || paused || finished || again
+    }
+}
+
+/// Takes a backfill's turn; nothing, if it has ended meanwhile, or if the term has.
+pub(super) async fn take(
+    core: &Core,
+    tenure: &LeaseTerm,
+    open: OpenBackfill,
+    now: DateTime<Utc>,
+) -> Result<Option<(backfill::Model, Taken)>, EngineError> {
+    let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(None) };
+    let schedule = schedules::lock(&tx, open.schedule_id).await?;
+    let found = core.store.lock_backfill(&tx, open.id).await?;
+    let Some(mut backfill) = found.filter(|backfill| backfill.finished_at.is_none()) else {
+        tx.rollback().await?;
+        return Ok(None);
+    };
+
+    let at_work = core.store.fires_at_work(&tx, backfill.id).await?;
+    let ended: Vec<EndedFire> = at_work.iter().filter_map(|fire| end_of(fire, now)).collect();
+    core.store.end_fires(&tx, backfill.id, &ended).await?;
+    let alive: Vec<&FireAtWork> =
+        at_work.iter().filter(|fire| end_of(fire, now).is_none()).collect();
+    let mut taken = Taken {
+        settled: ended.len(),
+        alive: alive.iter().map(|fire| fire.run_id).collect(),
+        ..Taken::default()
+    };
+
+    let mut left = true;
+    match (backfill.state, &schedule) {
+        (State::Running | State::Paused, None) => {
+            // Deleting a schedule stops its backfills; whatever slipped through is stopped here.
+            let columns = stopped("carillon", "the schedule was deleted", now);
+            core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
+            let detail = "the schedule was deleted";
+            core.store.cancel_pending_fires(&tx, backfill.id, detail, now.into()).await?;
+            backfill.state = State::Cancelled;
+            taken.again = true;
+        }
+        (State::Running, Some(schedule)) => {
+            left = start(core, &tx, &backfill, schedule, now, &mut taken).await?;
+        }
+        (State::Paused, Some(_)) => {
+            left = !core.store.next_fires(&tx, backfill.id, 1).await?.is_empty();
+        }
+        (State::Cancelled | State::Completed, _) => left = false,
+    }
+    if backfill.state == State::Cancelled {
+        let unasked = alive.iter().filter(|fire| fire.cancel_requested_at.is_none());
+        let unasked: Vec<Uuid> = unasked.map(|fire| fire.run_id).collect();
+        let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
+        let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
+        core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
+        // Those that waited have ended by that; those that somebody held are asked again.
+        taken.again |= !unasked.is_empty();
+        taken.stopped = unasked.len();
+    }
+    if !left && taken.alive.is_empty() {
+        taken.finished = true;
+        let state = match backfill.state {
+            State::Cancelled => State::Cancelled,
+            State::Running | State::Paused | State::Completed => State::Completed,
+        };
+        let columns = backfill::ActiveModel {
+            state: Set(state),
+            finished_at: Set(Some(now.into())),
+            ..backfill::ActiveModel::default()
+        };
+        core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
+    }
+    // Before they can settle: whoever does that looks there.
+    core.backfills.add(taken.alive.iter().copied());
+    if taken.has_written() {
+        core.store.commit(tx).await?;
+    } else {
+        // A commit would be news to all who follow, and would wait for the disk.
+        tx.rollback().await?;
+    }
+    let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
+    taken.was_in_the_way = due.is_some_and(|due| due.utc() <= core.clock.now());
+    Ok(Some((backfill, taken)))
+}
+
+/// Starts as many as there is room for; says whether some are left.
+async fn start(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    backfill: &backfill::Model,
+    schedule: &schedule::Model,
+    now: DateTime<Utc>,
+    taken: &mut Taken,
+) -> Result<bool, EngineError> {
+    let concurrency = usize::try_from(backfill.concurrency).unwrap_or(1);
+    let room = concurrency.saturating_sub(taken.alive.len());
+    if room == 0 {
+        return Ok(true);
+    }
+    let mut next = look(core, tx, (backfill, schedule), room, enough_for(room), now).await?;
+    if next.runs.is_empty() && !next.ended.is_empty() && next.again {
+        // Much has run meanwhile: in larger steps over it.
+        next = look(core, tx, (backfill, schedule), room, LOOKED_AT, now).await?;
+    }
+
+    if !next.runs.is_empty() {
+        match runs_of(core, tx, backfill, schedule).await? {
+            Ok(of) => {
+                let written =
+                    core.store.insert_backfilled_fires(tx, &of, &next.runs, now.into()).await?;
+                let others = next.runs.iter().filter(|run| run.fire_id != Some(run.id));
+                let others = others.filter_map(|run| {
+                    Some(FireKey { id: run.fire_id?, scheduled_at: run.scheduled_at })
+                });
+                let there = core.store.hold_fires(tx, &others.collect::<Vec<_>>()).await?;
+                let before = next.runs.len();
+                next.runs.retain(|run| match run.fire_id {
+                    Some(fire) if fire == run.id => written.contains(&fire),
+                    Some(fire) => there.contains(&fire),
+                    None => true,
+                });
+                // Somebody wrote the instant's row, or removed it, at this very moment: look again.
+                next.again |= next.runs.len() < before;
+                core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
+                taken.fires = written.len();
+            }
+            Err(why) => {
+                // It is so for all of them, until somebody mends it: none is spent on that.
+                tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
+                core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
+                next.runs.clear();
+                (next.exhausted, next.again, taken.paused) = (false, false, true);
+            }
+        }
+    }
+    core.store.end_fires(tx, backfill.id, &next.ended).await?;
+    taken.started = next.runs.len();
+    taken.passed_over = next.ended.len();
+    taken.again |= next.again;
+    if next.waits {
+        // Before the schedule is let go of: whoever claims it looks there.
+        core.backfills.await_claim();
+    }
+    taken.alive.extend(next.runs.iter().map(|run| run.id));
+    Ok(!next.exhausted || next.again)
+}
+
+/// What the runs of a turn share, or why none can be started as things are.
+async fn runs_of(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    backfill: &backfill::Model,
+    schedule: &schedule::Model,
+) -> Result<Result<BackfillRuns, String>, EngineError> {
+    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
+    let known = match core.definitions.known(&core.store, tx, key).await? {
+        Ok(known) => known,
+        Err(error) => return Ok(Err(format!("failed to {error}"))),
+    };
+    // The schedule's context may have grown since the order.
+    let context = laid_over(&schedule.context, backfill.context.as_ref());
+    if let Err(BadInput { problem, help, .. }) = check::context("context", &context) {
+        let what = "the schedule's context with the backfill's over it";
+        return Ok(Err(format!("{what} {problem}; {help}")));
+    }
+    Ok(Ok(BackfillRuns {
+        backfill_id: backfill.id,
+        namespace_id: backfill.namespace_id,
+        schedule_id: schedule.id,
+        schedule_version: schedule.version,
+        workflow_id: key.0,
+        workflow_version: key.1,
+        max_attempts: known.definition.max_attempts(),
+        runs_on: known.definition.asked_tags(),
+        origin: known.origin().map(|origin| origin.to_string()),
+        context,
+        group_id: schedule.group_id,
+        priority: schedule.priority,
+        node_id: core.node_id().await,
+    }))
+}
+
+/// The columns of a backfill that pauses itself.
+fn paused(why: String, now: DateTime<Utc>) -> backfill::ActiveModel {
+    backfill::ActiveModel {
+        state: Set(State::Paused),
+        paused_by: Set(Some("carillon".to_owned())),
+        paused_at: Set(Some(now.into())),
+        paused_reason: Set(Some(why)),
+        ..backfill::ActiveModel::default()
+    }
+}
+
+/// What becomes of up to `most` of the fires that wait.
+async fn look(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    (backfill, schedule): (&backfill::Model, &schedule::Model),
+    room: usize,
+    most: usize,
+    now: DateTime<Utc>,
+) -> Result<Next, EngineError> {
+    let mut waiting = core.store.next_fires(tx, backfill.id, most + 1).await?;
+    let is_all = waiting.len() <= most;
+    waiting.truncate(most);
+    let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
+    let facts = survey(&core.store, tx, &core.timings, schedule, &instants).await?;
+    let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
+    Ok(choose(&waiting, is_all, &facts, &others, backfill, room, now))
+}
+
+/// What becomes of a fire whose run is alive no more.
+fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
+    let (state, detail) = match fire.state {
+        Some(run::State::Queued | run::State::Running | run::State::Retrying) => return None,
+        Some(run::State::Succeeded) => (backfill_fire::State::Succeeded, None),
+        Some(run::State::Failed | run::State::TimedOut) => (backfill_fire::State::Failed, None),
+        Some(run::State::Cancelled) => (backfill_fire::State::Cancelled, None),
+        None => {
+            let gone = "its run is in the tables no more".to_owned();
+            (backfill_fire::State::Failed, Some(gone))
+        }
+    };
+    let at = fire.finished_at.unwrap_or(now.into());
+    Some(EndedFire { position: fire.position, state, detail, at })
+}
+
+/// The columns of a backfill that somebody stops.
+pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::ActiveModel {
+    backfill::ActiveModel {
+        state: Set(State::Cancelled),
+        paused_by: Set(None),
+        paused_at: Set(None),
+        paused_reason: Set(None),
+        cancelled_by: Set(Some(by.to_owned())),
+        cancel_reason: Set(Some(reason.to_owned())),
+        cancelled_at: Set(Some(now.into())),
+        ..backfill::ActiveModel::default()
+    }
+}
+
+/// The version of a workflow that new runs start with; one that there is not, if it is gone.
+async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
+    let found = workflows::by_ids(tx, &[workflow]).await?.pop();
+    Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))
+}

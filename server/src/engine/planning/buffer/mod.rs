@@ -1,0 +1,149 @@
+//! The buffer: fires that wait until the runs in their way have settled.
+//!
+//! Promises: a fire that waits has a row like any other (`pending(buffered)`, without an owner, at
+//! a place in its schedule's queue), so it can be seen, reordered and purged, and a crash loses
+//! none. When nothing is alive of the schedule any more, the head of its queue is handed over; a
+//! settled run wakes the planner for it, which otherwise looks again by itself. What waits is not
+//! above the rules: once the schedule is paused, edited or deleted, or a fire's deadline has
+//! passed, it ends with that verdict, without waiting on.
+//!
+//! Why two runs never start at once: whoever decides about a schedule's fires, a claim or a
+//! release, holds the schedule's row, and a fire on its way to a run counts as alive.
+//!
+//! - `turn`: what becomes of one schedule's intents that nobody owns; pure
+//! - `clearing`: runs that are to give way
+
+mod clearing;
+mod turn;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use entity::schedule::Overlap;
+use sea_orm::ActiveEnum;
+use timetable::overlap;
+use uuid::Uuid;
+
+pub(in crate::engine) use self::clearing::{Cleared, Clearing, Demand};
+use self::turn::{Facts, Turn, turn};
+use crate::{
+    engine::{EngineError, core::Core},
+    model::spec::USUAL_LIMIT,
+    store::{buffers::Unowned, handoffs::Intent, live::Since},
+};
+
+/// So many from the head of each queue are looked at in one transaction.
+const EACH: u64 = 50;
+
+/// What a release did.
+#[derive(Debug, Default)]
+pub(crate) struct Released {
+    /// Whether it did anything: then there may be more to do.
+    pub(crate) progress: bool,
+    /// Whether a fire waited in a buffer when it began.
+    pub(crate) waited: bool,
+    /// To be handed over now.
+    pub(crate) intents: Vec<Intent>,
+}
+
+/// Decides about the intents that nobody owns, of up to `limit` schedules: those that wait for a
+/// run in their way, and those whose time comes later than their claim. The overlap policy is
+/// asked here, as it is for a claim.
+pub(in crate::engine) async fn release(
+    core: &Core,
+    now: DateTime<Utc>,
+    limit: u64,
+) -> Result<Released, EngineError> {
+    let unowned = core.store.unowned(now.into()).await?;
+    if unowned == Unowned::default() {
+        return Ok(Released::default());
+    }
+    let nothing = Released { waited: unowned.waits, ..Released::default() };
+    let mut ready = core.store.schedules_to_release(now.into(), limit).await?;
+    if ready.is_empty() {
+        return Ok(nothing);
+    }
+    let node = core.node_id().await;
+    let tx = core.store.begin().await?;
+    let queues = core.store.lock_queues(&tx, &ready).await?;
+    // What somebody else is at is looked at again by and by.
+    ready.retain(|schedule| queues.contains_key(schedule));
+    if ready.is_empty() {
+        tx.rollback().await?;
+        return Ok(nothing);
+    }
+    let intents = core.store.unowned_intents(&tx, &ready, now.into(), (EACH, limit)).await?;
+    let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
+    let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
+
+    // In the order of their keys: what is released together starts in an order that can be repeated.
+    let mut by_schedule: BTreeMap<Uuid, Vec<Intent>> = BTreeMap::new();
+    for intent in intents {
+        by_schedule.entry(intent.schedule_id).or_default().push(intent);
+    }
+    let mut all = Turn::default();
+    // Of each that is decided, whose it is.
+    let mut owners = Vec::new();
+    for (schedule, intents) in by_schedule {
+        let facts = Facts {
+            queue: queues.get(&schedule).and_then(Option::as_ref),
+            live: live.get(&schedule).copied(),
+            buffered: buffers.get(&schedule).copied().unwrap_or_default(),
+            stoppable: all.clearing.stoppable(),
+            now,
+        };
+        all.extend(turn(intents, facts));
+        owners.resize(all.decided.len(), schedule);
+    }
+    core.store.decide_fires_if_pending(&tx, &all.decided, now.into()).await?;
+    let cleared = all.clearing.carry_out(core, &tx, now).await?;
+    core.store.buffer_intents(&tx, &all.wait).await?;
+    core.store.own_intents(&tx, &all.start, node, now.into()).await?;
+    core.store.commit(tx).await?;
+    cleared.announce(core);
+    for (fire, schedule) in all.decided.iter().zip(owners) {
+        let (verdict, reason) = (fire.verdict.to_value(), fire.reason.to_value());
+        core.metrics.fires(Some(schedule), verdict, reason, 1);
+    }
+    let progress = !(all.start.is_empty() && all.decided.is_empty() && all.wait.is_empty())
+        || cleared.has_any();
+    Ok(Released { progress, waited: unowned.waits, intents: all.start })
+}
+
+/// A schedule's overlap policy.
+pub(crate) fn policy(overlap: Overlap, buffer_limit: Option<i32>) -> overlap::Policy {
+    match overlap {
+        Overlap::Skip => overlap::Policy::Skip,
+        Overlap::BufferOne => overlap::Policy::BufferOne,
+        Overlap::BufferAll => {
+            let limit = buffer_limit.unwrap_or(USUAL_LIMIT);
+            overlap::Policy::BufferAll { limit: usize::try_from(limit).unwrap_or(0) }
+        }
+        Overlap::CancelOther => overlap::Policy::CancelOther,
+        Overlap::TerminateOther => overlap::Policy::TerminateOther,
+        Overlap::Allow => overlap::Policy::Allow,
+    }
+}
+
+/// Whether a claim under this policy must know how the buffer stands.
+pub(crate) fn has_buffer(overlap: Overlap) -> bool {
+    match overlap {
+        Overlap::BufferOne
+        | Overlap::BufferAll
+        | Overlap::CancelOther
+        | Overlap::TerminateOther => true,
+        Overlap::Skip | Overlap::Allow => false,
+    }
+}
+
+/// What the verdict of a fire says that finds the buffer full.
+pub(crate) fn full(policy: overlap::Policy) -> Option<String> {
+    match policy {
+        overlap::Policy::BufferAll { limit } => Some(limit.to_string()),
+        overlap::Policy::BufferOne => Some("1".to_owned()),
+        overlap::Policy::Skip
+        | overlap::Policy::CancelOther
+        | overlap::Policy::TerminateOther
+        | overlap::Policy::Allow => None,
+    }
+}

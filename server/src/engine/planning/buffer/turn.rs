@@ -1,0 +1,217 @@
+use chrono::{DateTime, Utc};
+use timetable::overlap::{Fate, Others, Standing};
+
+use super::{Clearing, Demand, policy};
+use crate::{
+    engine::execution::handoff,
+    store::{
+        buffers::{Buffered, Queue, Queued},
+        claims::Live,
+        handoffs::{Decided, Intent},
+    },
+};
+
+/// What is known of the schedule whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    /// None: its row is gone.
+    pub(super) queue: Option<&'a Queue>,
+    pub(super) live: Option<Live>,
+    pub(super) buffered: Buffered,
+    /// How many runs may be stopped along with it.
+    pub(super) stoppable: usize,
+    pub(super) now: DateTime<Utc>,
+}
+
+/// What becomes of intents that nobody owned.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// To be handed over.
+    pub(super) start: Vec<Intent>,
+    /// Into the buffer.
+    pub(super) wait: Vec<Queued>,
+    /// Not to run.
+    pub(super) decided: Vec<Decided>,
+    pub(super) clearing: Clearing,
+}
+
+impl Turn {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.start.extend(other.start);
+        self.wait.extend(other.wait);
+        self.decided.extend(other.decided);
+        self.clearing.extend(other.clearing);
+    }
+}
+
+/// Decides about the intents of one schedule that nobody owns: those that wait, the head of the
+/// queue first, and those whose time has come.
+pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
+    let mut turn = Turn::default();
+    let standing = facts.queue.map(handoff::Standing::from);
+    let mut waiting = Vec::new();
+    let mut due = Vec::new();
+    for intent in intents {
+        match handoff::refusal(&intent, standing, facts.now) {
+            Some(decided) => turn.decided.push(decided),
+            None if intent.queue_position.is_some() => waiting.push(intent),
+            None => due.push(intent),
+        }
+    }
+    let Some(queue) = facts.queue else { return turn };
+    let policy = policy(queue.overlap, queue.buffer_limit);
+    let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
+    let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
+    let standing = Standing { live, waiting: buffered, stoppable };
+    // Intents outside the buffer that had no owner are made up for: nothing else is claimed before
+    // its time.
+    let plan = policy.follow(standing, due.len());
+    let mut in_the_way = facts.live.map(|live| live.latest);
+
+    if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
+        && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
+    {
+        // Runs that began since the fire began to wait give way, too, and those that were too many
+        // to be stopped at once.
+        turn.clearing.press(Demand {
+            schedule_id: queue.id,
+            fire_id: head.id,
+            scheduled_at: head.scheduled_at,
+            others,
+            replaces_waiting: false,
+        });
+    }
+    let released = policy.release(standing).min(waiting.len());
+    turn.start.extend(waiting.drain(..released));
+    in_the_way = turn.start.last().map(|intent| intent.id).or(in_the_way);
+    let mut place = facts.buffered.last;
+    for (intent, fate) in due.into_iter().zip(plan.fates) {
+        match fate {
+            Fate::Start => {
+                in_the_way = Some(intent.id);
+                turn.start.push(intent);
+            }
+            // What follows others is never skipped.
+            Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
+                place += 1;
+                let behind = in_the_way.map(|run| run.to_string());
+                let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+                turn.wait.push(Queued { id, scheduled_at, place, behind });
+            }
+        }
+    }
+    turn
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{
+        Timestamp,
+        fire::{MadeUpFor, Reason},
+        schedule::Overlap,
+    };
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn queue(overlap: Overlap) -> Queue {
+        Queue {
+            id: Uuid::from_u128(9),
+            version: 4,
+            fires_version: 4,
+            enabled: true,
+            deleted_at: None,
+            start_deadline_ms: None,
+            jitter_ms: 0,
+            overlap,
+            buffer_limit: None,
+        }
+    }
+
+    fn intent(number: u8, queue_position: Option<i64>) -> Intent {
+        Intent {
+            id: Uuid::from_u128(number.into()),
+            namespace_id: Uuid::nil(),
+            schedule_id: Uuid::from_u128(9),
+            schedule_version: 4,
+            scheduled_at: Timestamp(i64::from(number) * 1_000),
+            due_at: Timestamp(i64::from(number) * 1_000),
+            claimed_at: Timestamp(0),
+            recovery_attempts: 0,
+            queue_position,
+            waited: queue_position.is_some(),
+            made_up_for: None,
+            detail: None,
+        }
+    }
+
+    fn facts(queue: &Queue, live: i64, buffered: (usize, i64)) -> Facts<'_> {
+        let latest = Uuid::from_u128(77);
+        Facts {
+            queue: Some(queue),
+            live: (live > 0).then_some(Live { runs: live, latest }),
+            buffered: Buffered { waiting: buffered.0, last: buffered.1 },
+            stoppable: 10,
+            now: DateTime::from_timestamp(60, 0).unwrap(),
+        }
+    }
+
+    fn started(turn: &Turn) -> Vec<u128> {
+        turn.start.iter().map(|intent| intent.id.as_u128()).collect()
+    }
+
+    #[test]
+    fn the_head_of_the_queue_starts_once_nothing_is_alive() {
+        let queue = queue(Overlap::BufferAll);
+        let waiting = || vec![intent(1, Some(4)), intent(2, Some(5))];
+        assert_eq!(started(&turn(waiting(), facts(&queue, 0, (2, 5)))), [1]);
+        assert_eq!(started(&turn(waiting(), facts(&queue, 1, (2, 5)))), []);
+    }
+
+    #[test]
+    fn what_becomes_due_waits_behind_what_waits_already() {
+        let queue = queue(Overlap::BufferAll);
+        let turn = turn(vec![intent(1, Some(4)), intent(2, None)], facts(&queue, 0, (1, 4)));
+        assert_eq!(started(&turn), [1]);
+        let behind = Some(Uuid::from_u128(1).to_string());
+        let (id, scheduled_at) = (Uuid::from_u128(2), Timestamp(2_000));
+        assert_eq!(turn.wait, [Queued { id, scheduled_at, place: 5, behind }]);
+    }
+
+    #[test]
+    fn what_is_made_up_for_waits_for_what_is_alive_and_stops_nothing() {
+        for overlap in [Overlap::Skip, Overlap::BufferOne, Overlap::CancelOther] {
+            let queue = queue(overlap);
+            let made_up = |number, place| Intent {
+                made_up_for: Some(MadeUpFor::Pause),
+                ..intent(number, place)
+            };
+            let first = turn(vec![made_up(1, None), made_up(2, None)], facts(&queue, 1, (0, 0)));
+            let places: Vec<_> = first.wait.iter().map(|queued| queued.place).collect();
+            assert_eq!((places, first.decided.len()), (vec![1, 2], 0), "{overlap:?}");
+            let waiting = || vec![made_up(1, Some(1)), made_up(2, Some(2))];
+            let held = turn(waiting(), facts(&queue, 1, (2, 2)));
+            assert!(held.start.is_empty() && held.clearing.is_empty(), "{overlap:?}");
+            assert_eq!(started(&turn(waiting(), facts(&queue, 0, (2, 2)))), [1]);
+        }
+    }
+
+    #[test]
+    fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
+        let edited = Queue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
+        let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
+        let turn = turn(waiting, facts(&edited, 1, (0, 5)));
+        let reasons: Vec<_> = turn.decided.iter().map(|fire| fire.reason).collect();
+        assert_eq!(reasons, [Reason::StaleVersion; 2]);
+        assert!(turn.start.is_empty());
+    }
+
+    #[test]
+    fn a_fire_past_its_deadline_makes_way_for_the_next() {
+        let hurried = Queue { start_deadline_ms: Some(58_500), ..queue(Overlap::BufferAll) };
+        let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
+        let turn = turn(waiting, facts(&hurried, 0, (1, 5)));
+        assert_eq!(turn.decided[0].reason, Reason::Deadline);
+        assert_eq!(started(&turn), [2]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The gap between a schedule's cursor and an instant that nobody has claimed, part by part.
+//!
+//! A part has about as many rows as one transaction should write, and ends where the next one
+//! begins: what a year of pause leaves under a calendar of many windows is written by many
+//! transactions, and after each of them the ledger has no gap before the cursor. What is older than
+//! the schedule's catch-up window is a part of its own: it never runs, so its fate is the same
+//! whoever decides it, and it may be written ahead of whatever asks for the rest.
+
+use chrono::{DateTime, Utc};
+use entity::Timestamp;
+use sea_orm::ConnectionTrait;
+use timetable::{
+    Fire, Timetable,
+    misfire::{self, Entry, Fate},
+};
+
+use crate::store::{Store, StoreError, claims::DueSchedule};
+
+/// So many instants that have a row already a part goes around.
+const MAX_TAKEN: usize = 1_000;
+
+/// What becomes of some instants that follow each other.
+#[derive(Debug)]
+pub(in crate::engine) struct Part {
+    /// In order, without those that have a row already.
+    pub(in crate::engine) entries: Vec<Entry>,
+    /// The last instant of the part, if there is one.
+    pub(in crate::engine) last: Option<Timestamp>,
+    /// The next instant behind it. It may belong to the gap still.
+    pub(in crate::engine) next: Option<Fire>,
+}
+
+/// The first part of the instants in `(after, until]`. The schedule is locked or only looked at:
+/// a backfill does not wait for the cursor, and goes around what is locked.
+pub(in crate::engine) async fn part<C: ConnectionTrait>(
+    (store, connection): (&Store, &C),
+    (schedule, timetable): (&DueSchedule, &Timetable),
+    (after, until): (DateTime<Utc>, DateTime<Utc>),
+    policy: &misfire::Policy,
+    now: DateTime<Utc>,
+) -> Result<Part, StoreError> {
+    let window = now - policy.window;
+    let until = if after < window { until.min(window) } else { until };
+    let mut plan = misfire::missed(timetable, after, until, now, policy);
+    let (Some(first), Some(last)) = (plan.entries.first(), plan.entries.last()) else {
+        return Ok(Part { entries: Vec::new(), last: None, next: plan.next });
+    };
+    let span = (first.fire.at.into(), last.last.into());
+    let taken = |most: Option<usize>| store.instants_taken(connection, schedule.id, span, most);
+    let mut around = taken(Some(MAX_TAKEN + 1)).await?;
+    if let Some(end) = around.get(MAX_TAKEN).copied() {
+        if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {
+            plan = plan.before(timetable, end);
+        } else {
+            // Those that run begin together. They are few, and so is what lies between them.
+            around = taken(None).await?;
+        }
+    }
+    let last = plan.entries.last().map(|entry| entry.last.into());
+    let entries = timetable::taken::without(timetable, plan.entries, &around);
+    Ok(Part { entries, last, next: plan.next })
+}
+
+fn runs(entry: &Entry) -> bool {
+    match entry.fate {
+        Fate::Run | Fate::CatchUp => true,
+        Fate::Collapsed
+        | Fate::Missed
+        | Fate::OutsideWindow
+        | Fate::OverLimit
+        | Fate::Suppressed => false,
+    }
+}

@@ -1,0 +1,473 @@
+//! One claim: the fires of locked rows decided and written, their cursors moved, in the transaction that
+//! has locked them. Either all of it happened or none.
+
+use std::{collections::HashSet, mem, ops::AddAssign};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp,
+    fire::{Kind, MadeUpFor, Reason, Verdict},
+    schedule::CatchUp,
+};
+use sea_orm::ActiveEnum;
+use timetable::{
+    Fire, FireKind, Timetable,
+    misfire::{self, Entry, Fate},
+    overlap::{self, Standing},
+};
+use uuid::Uuid;
+
+use super::{
+    lock::Batch,
+    over_quota,
+    timing::{definition, plan_policy},
+};
+use crate::{
+    engine::{
+        EngineError,
+        core::Core,
+        execution::handoff::past_deadline,
+        planning::{
+            allowance,
+            buffer::{self, Cleared, Clearing, Demand},
+            lateness::Lateness,
+        },
+    },
+    model::calendars,
+    random::new_id,
+    store::{
+        DatabaseTransaction, Store,
+        buffers::Buffered,
+        claims::{Advance, DueSchedule, Live, NewFire},
+        handoffs::Intent,
+        live::Since,
+    },
+};
+
+/// So many instants that have a row already a claim goes around; what comes behind them is claimed
+/// next, for the transaction must not grow with what backfills have run.
+const MAX_TAKEN: usize = 1_000;
+
+/// What a claim did.
+#[derive(Debug, Default)]
+pub(super) struct Claimed {
+    pub(super) schedules: usize,
+    pub(super) fires: usize,
+    pub(super) broken: usize,
+    /// Schedules whose fires the database refuses.
+    pub(super) refused: usize,
+    /// To be handed over now.
+    pub(super) intents: Vec<Intent>,
+    /// More instants are due than one claim takes.
+    pub(super) more_is_due: bool,
+}
+
+impl AddAssign for Claimed {
+    fn add_assign(&mut self, other: Self) {
+        self.schedules += other.schedules;
+        self.fires += other.fires;
+        self.broken += other.broken;
+        self.refused += other.refused;
+        self.intents.extend(other.intents);
+        self.more_is_due |= other.more_is_due;
+    }
+}
+
+/// Claims what is locked. After an outage each schedule can have hundreds of fires: a claim that
+/// holds a batch of them takes no further schedule, whose cursor stays where it was.
+pub(super) async fn claim(
+    core: &Core,
+    Batch { tx, due, now, more_is_due }: Batch,
+) -> Result<Claimed, EngineError> {
+    let start = core.clock.instant();
+    let Written { mut claimed, fires, written, cleared } =
+        match write(core, &tx, now, (due, more_is_due)).await {
+            Ok(written) => written,
+            Err(error) => {
+                // Now, not when the driver comes to it: whoever tries again finds nothing locked.
+                if let Err(error) = tx.rollback().await {
+                    tracing::debug!("failed to roll a claim back: {error}");
+                }
+                return Err(error);
+            }
+        };
+    core.store.commit(tx).await?;
+    cleared.announce(core);
+    if core.backfills.take_claim() {
+        core.signals.wake_backfill();
+    }
+    core.metrics.claimed(claimed.schedules, start.elapsed());
+
+    claimed.fires = written.len();
+    for fire in fires.into_iter().filter(|fire| written.contains(&fire.id)) {
+        if fire.verdict != Verdict::Pending {
+            let count = fire.count.unsigned_abs();
+            let schedule = Some(fire.schedule_id);
+            let (verdict, reason) = (fire.verdict.to_value(), fire.reason.to_value());
+            core.metrics.fires(schedule, verdict, reason, count);
+        } else if fire.claimed_by.is_some() {
+            claimed.intents.push(intent(&fire, now));
+        }
+    }
+    Ok(claimed)
+}
+
+/// What a claim has written and not committed yet.
+struct Written {
+    claimed: Claimed,
+    fires: Vec<NewFire>,
+    /// Those of them that were not there before.
+    written: HashSet<Uuid>,
+    cleared: Cleared,
+}
+
+async fn write(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    now: DateTime<Utc>,
+    (due, more_is_due): (Vec<DueSchedule>, bool),
+) -> Result<Written, EngineError> {
+    let node = core.node_id().await;
+    let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
+    let live = core.store.live_by_schedule(tx, &ids, now.into(), intents_since(&due, now)).await?;
+    let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
+    let dated = due.iter().filter(|schedule| schedule.calendars.is_some());
+    let since = dated.map(|schedule| schedule.next_scheduled_at).min();
+    let current = core.calendars.current(tx, &named, since.unwrap_or(calendars::NOW)).await?;
+    let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
+    let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
+    let buffers =
+        core.store.buffers_of(tx, &buffering, now.into(), intents_since(&due, now)).await?;
+
+    let mut claimed = Claimed { more_is_due, ..Claimed::default() };
+    let mut planned = Vec::with_capacity(due.len());
+    let mut entries = 0;
+    for schedule in due {
+        if entries as u64 >= core.settings.batch {
+            claimed.more_is_due = true;
+            break;
+        }
+        claimed.schedules += 1;
+        let plain = core.timings.timetable(&definition(&schedule));
+        let timetable =
+            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
+        let timetable = match timetable {
+            Ok(timetable) => timetable,
+            Err(error) => {
+                // It was valid when it was saved: the zone's rules or the dialect have changed.
+                // One such schedule must not hold up the others, nor vanish in silence.
+                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
+                core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
+                claimed.broken += 1;
+                continue;
+            }
+        };
+        let one = Planned::new(schedule, timetable, now);
+        entries += one.plan.entries.len();
+        planned.push(one);
+    }
+    go_around_taken(&core.store, tx, &mut planned).await?;
+
+    let all = planned.iter().flat_map(|planned| &planned.plan.entries);
+    let lateness = Lateness::of(core, tx, all, now).await?;
+    let mut fires = Vec::with_capacity(entries);
+    let mut advances = Vec::with_capacity(planned.len());
+    let mut clearing = Clearing::default();
+    for Planned { schedule, timetable, plan, last } in planned {
+        let there = There {
+            live: live.get(&schedule.id).copied(),
+            buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
+            stoppable: clearing.stoppable(),
+        };
+        let alive = there.alive();
+        let (mut decided, mut demand, cut) =
+            decide_within(&schedule, plan.entries, there, lateness.as_ref(), now, node);
+        over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
+        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
+        claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
+        advances.push(advance);
+        fires.extend(decided);
+        clearing.add(demand, alive);
+    }
+    let written = core.store.insert_fires_if_absent(tx, &fires, now.into()).await?;
+    allowance::discount(&mut advances, &fires, &written);
+    clearing.keep(&written);
+    let cleared = clearing.carry_out(core, tx, now).await?;
+    core.store.advance_cursors(tx, &advances).await?;
+    Ok(Written { claimed, fires, written, cleared })
+}
+
+/// Where the cursor goes behind what is decided of a schedule's plan, which is cut off where the
+/// schedule may have no more fires; else behind its `last` instant, to the `next`.
+pub(crate) fn advance(
+    schedule: &DueSchedule,
+    decided: &mut Vec<NewFire>,
+    place: (&Timetable, Option<Fire>, Option<Timestamp>),
+) -> Advance {
+    let cut = allowance::cut_off(schedule, decided);
+    behind(schedule, decided, cut, place)
+}
+
+/// The same of what was cut off already: `cut` is the first that it was cut off before.
+fn behind(
+    schedule: &DueSchedule,
+    decided: &[NewFire],
+    cut: Option<NewFire>,
+    (timetable, next, last): (&Timetable, Option<Fire>, Option<Timestamp>),
+) -> Advance {
+    let (next_scheduled_at, next_fire_at, last_fire_at) = match cut {
+        Some(fire) => (
+            Some(fire.scheduled_at),
+            Some(fire.due_at),
+            decided.last().map(|fire| fire.last_scheduled_at),
+        ),
+        None => (
+            next.as_ref().map(|fire| fire.at.into()),
+            next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+            last,
+        ),
+    };
+    let (schedule_id, fires) = (schedule.id, allowance::counted(decided));
+    Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
+}
+
+/// For so long what was written under a schedule's former policies may have escaped this node.
+const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
+
+/// How far in the past the instants lie that others may just have claimed of these schedules: what
+/// is within the grace runs, and what is within the window may be caught up. Of one that somebody
+/// has just changed nobody knows here how far that was.
+fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
+    let lately = Timestamp::from(now - JUST_CHANGED);
+    let is_changed = |schedule: &DueSchedule| {
+        schedule.updated_at >= lately && schedule.updated_at > schedule.created_at
+    };
+    if due.iter().any(is_changed) {
+        return Since::Anything;
+    }
+    let reach = |schedule: &DueSchedule| {
+        schedule.catch_up_window_ms.max(schedule.grace_ms.saturating_add(schedule.jitter_ms))
+    };
+    let reach = due.iter().map(reach).max().unwrap_or_default();
+    Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
+}
+
+/// A schedule whose instants have their fates.
+struct Planned {
+    schedule: DueSchedule,
+    timetable: Timetable,
+    plan: misfire::Plan,
+    /// The last instant that is accounted for then.
+    last: Option<Timestamp>,
+}
+
+impl Planned {
+    /// What becomes of the instants from the schedule's cursor on that are due.
+    fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
+        let cursor = schedule.next_scheduled_at.utc();
+        let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
+        let last = plan.entries.last().map(|entry| entry.last.into());
+        Self { schedule, timetable, plan, last }
+    }
+}
+
+/// Takes the instants that have a row already out of the plans, before it is decided which of the
+/// others start: a backfill does not wait for the cursor, and what it has run stands in no way.
+/// The schedules are locked, so nobody writes such a row meanwhile. An instant that is due alone
+/// is left to the unique key, which costs nothing.
+async fn go_around_taken(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    planned: &mut [Planned],
+) -> Result<(), EngineError> {
+    let span = |planned: &Planned| match planned.plan.entries.as_slice() {
+        [] => None,
+        [alone] if alone.count == 1 => None,
+        [first, ..] => Some((planned.schedule.id, first.fire.at.into(), planned.last?)),
+    };
+    let spans: Vec<_> = planned.iter().filter_map(span).collect();
+    let with_rows = store.schedules_with_rows(tx, &spans).await?;
+    for planned in planned.iter_mut().filter(|planned| with_rows.contains(&planned.schedule.id)) {
+        let Some((schedule, first, last)) = span(planned) else { continue };
+        let mut taken =
+            store.instants_taken(tx, schedule, (first, last), Some(MAX_TAKEN + 1)).await?;
+        if taken.len() > MAX_TAKEN
+            && let Some(end) = taken.pop()
+        {
+            let plan = mem::take(&mut planned.plan).before(&planned.timetable, end);
+            planned.last = plan.entries.last().map(|entry| entry.last.into());
+            planned.plan = plan;
+        }
+        let entries = mem::take(&mut planned.plan.entries);
+        planned.plan.entries = timetable::taken::without(&planned.timetable, entries, &taken);
+    }
+    Ok(())
+}
+
+/// What stands in the way of a schedule's fires.
+#[derive(Clone, Copy, Debug)]
+struct There {
+    live: Option<Live>,
+    buffered: Buffered,
+    /// How many runs may be stopped along with the claim.
+    stoppable: usize,
+}
+
+impl There {
+    fn alive(&self) -> usize {
+        self.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX))
+    }
+}
+
+/// What becomes of a schedule's entries up to the last fire that it may have, and the first that
+/// was cut off behind that. Whoever is cut off takes nobody's place: it is asked once more what
+/// becomes of those that are left, as if there were no others.
+fn decide_within(
+    schedule: &DueSchedule,
+    mut entries: Vec<Entry>,
+    there: There,
+    lateness: Option<&Lateness>,
+    now: DateTime<Utc>,
+    node: Uuid,
+) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
+    let mut cut = None;
+    loop {
+        let (mut decided, demand) = decide(schedule, &entries, there, lateness, now, node);
+        let Some(first) = allowance::cut_off(schedule, &mut decided) else {
+            return (decided, demand, cut);
+        };
+        entries.truncate(decided.len());
+        cut = Some(first);
+    }
+}
+
+/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, one for each
+/// of them, and what they ask of the runs in their way.
+fn decide(
+    schedule: &DueSchedule,
+    entries: &[Entry],
+    there: There,
+    lateness: Option<&Lateness>,
+    now: DateTime<Utc>,
+    node: Uuid,
+) -> (Vec<NewFire>, Option<Demand>) {
+    let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
+    let too_late =
+        |entry: &Entry| past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now);
+    let wants = |entry: &Entry| {
+        matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
+    };
+    let wanting = entries.iter().filter(|entry| wants(entry)).count();
+    let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
+    let There { stoppable, buffered, .. } = there;
+    let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
+    let follows = schedule.catch_up == CatchUp::All
+        && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
+    let plan = match follows {
+        true => policy.follow(standing, wanting),
+        false => policy.plan(standing, wanting),
+    };
+    let mut in_the_way = there.live.map(|live| live.latest);
+    let mut place = there.buffered.last;
+    let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
+    let last = last.map(|at| (new_id(now), Timestamp::from(at)));
+    let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
+
+    let mut fates = plan.fates.into_iter();
+    let mut fires = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let scheduled_at = Timestamp::from(entry.fire.at);
+        let id =
+            last.filter(|(_, at)| *at == scheduled_at).map_or_else(|| new_id(now), |(id, _)| id);
+        let mut claimed_by = None;
+        let mut queue_position = None;
+        let mut detail = lateness.and_then(|known| known.of_entry(entry, now));
+        let (verdict, reason) = match entry.fate {
+            Fate::Missed => (Verdict::Missed, Reason::Outage),
+            Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
+            Fate::OverLimit => (Verdict::Missed, Reason::CatchUpLimit),
+            Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
+            Fate::Suppressed => {
+                detail = entry.calendar.as_deref().map(str::to_owned);
+                (Verdict::Skipped, Reason::Calendar)
+            }
+            Fate::Run | Fate::CatchUp if too_late(entry) => (Verdict::Skipped, Reason::Deadline),
+            // Its turn comes later: an intent that nobody owns yet.
+            Fate::Run | Fate::CatchUp if entry.due_at > now => {
+                (Verdict::Pending, Reason::AwaitingHandoff)
+            }
+            Fate::Run | Fate::CatchUp => match fates.next() {
+                Some(overlap::Fate::Start) => {
+                    claimed_by = Some(node);
+                    in_the_way = Some(id);
+                    (Verdict::Pending, Reason::AwaitingHandoff)
+                }
+                Some(overlap::Fate::Wait) => {
+                    place += 1;
+                    queue_position = Some(place);
+                    detail = in_the_way.map(|run| run.to_string());
+                    (Verdict::Pending, Reason::Buffered)
+                }
+                Some(overlap::Fate::BufferFull) => {
+                    detail = buffer::full(policy);
+                    (Verdict::Skipped, Reason::BufferFull)
+                }
+                Some(overlap::Fate::Replaced) => {
+                    detail = last.map(|(fire, _)| fire.to_string());
+                    (Verdict::Skipped, Reason::Replaced)
+                }
+                // There is a fate for each that wants to start.
+                Some(overlap::Fate::Overlap) | None => {
+                    detail = in_the_way.map(|run| run.to_string());
+                    (Verdict::Skipped, Reason::Overlap)
+                }
+            },
+        };
+        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
+        fires.push(NewFire {
+            id,
+            namespace_id: schedule.namespace_id,
+            schedule_id: schedule.id,
+            schedule_version: schedule.version,
+            scheduled_at,
+            due_at: entry.due_at.into(),
+            last_scheduled_at: entry.last.into(),
+            count: i64::try_from(entry.count).unwrap_or(i64::MAX),
+            kind: kind(entry.fire.kind),
+            verdict,
+            reason,
+            detail,
+            claimed_by,
+            queue_position,
+            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
+        });
+    }
+    (fires, demand)
+}
+
+/// The ledger's word for what the clock did.
+pub(crate) fn kind(kind: FireKind) -> Kind {
+    match kind {
+        FireKind::Normal => Kind::Normal,
+        FireKind::Shifted => Kind::Shifted,
+        FireKind::FirstOfTwo => Kind::FirstOfTwo,
+        FireKind::SecondOfTwo => Kind::SecondOfTwo,
+    }
+}
+
+fn intent(fire: &NewFire, now: DateTime<Utc>) -> Intent {
+    Intent {
+        id: fire.id,
+        namespace_id: fire.namespace_id,
+        schedule_id: fire.schedule_id,
+        schedule_version: fire.schedule_version,
+        scheduled_at: fire.scheduled_at,
+        due_at: fire.due_at,
+        claimed_at: now.into(),
+        recovery_attempts: 0,
+        queue_position: None,
+        waited: false,
+        made_up_for: fire.made_up_for,
+        detail: fire.detail.clone(),
+    }
+}

@@ -1,0 +1,358 @@
+//! The planner: claims what is due, at the instant when it is due.
+//!
+//! Promises: whatever `schedule.next_fire_at` says is claimed once that instant has come, by one
+//! transaction that writes the fires and moves the cursor, and is then handed over. Nothing here
+//! is remembered that matters: the next due instant only says when to look, the tables say what
+//! to do. A late or lost wake-up makes a fire late, never lost; two planners on one database race
+//! for the row locks and, at worst, for the unique key of a fire.
+//!
+//! A round claims what is due, ends pauses and releases what may go from the buffers, and does so
+//! much of each at most: whatever there is too much of holds up nothing else for longer than that.
+//! What is left over is the next round's, at once.
+//!
+//! - `apart`: what the database refuses is separated from what it takes.
+//! - `aside`: what it refuses, and when that is tried again; pure.
+//! - `claim`: one batch, one transaction.
+//! - `lock`: what is due, locked for it; `first`: what others go for is left to them.
+//! - `timing`: from a row to its timetable and policies.
+
+mod apart;
+mod aside;
+mod claim;
+mod first;
+mod lock;
+mod over_quota;
+mod timing;
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
+
+pub(crate) use self::claim::kind;
+use self::{apart::Claims, claim::Claimed};
+pub(in crate::engine) use self::{
+    claim::advance,
+    timing::{definition, plan_policy},
+};
+use super::buffer;
+use crate::{
+    engine::{
+        EngineError,
+        cluster::Share,
+        core::Core,
+        execution::handoff::{self, HandedOver},
+        service::Service,
+    },
+    store::{buffers::Outlook, handoffs::Intent},
+};
+
+/// So many batches are claimed in a round. A storm of ten thousand is one: between two rounds nothing
+/// is claimed while the last batch is handed over.
+const MAX_CLAIMS: usize = 24;
+
+/// What is due and cannot be claimed, because another node holds it at this moment or something is
+/// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. A
+/// higher one would hold up what falls due after it.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// After a look at all buffers so many times as long nobody looks again, up to the ceiling: a look
+/// that took long because the database hung says nothing of the next.
+const REST: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// Claims due schedules and hands their fires over.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    core: Arc<Core>,
+    claims: Claims,
+    /// When something falls due next. Each round asks the tables again.
+    next: Option<Timestamp>,
+    /// Set when something was due before the round and still is, for the round could do nothing
+    /// about it: how long to wait before the next look.
+    stuck: Option<Duration>,
+    /// What waits in buffers.
+    outlook: Outlook,
+    /// The buffers are not looked at again before.
+    rests_until: Instant,
+    /// Set when they were to be looked at and were not: how much of that time was left.
+    postponed: Option<Duration>,
+    /// Whether the last round has left something undone, as it had done enough.
+    is_behind: bool,
+    /// Whether the last round failed: what it has committed is not known.
+    in_doubt: bool,
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlannerReport {
+    /// Schedules whose cursor moved.
+    pub claimed: usize,
+    /// Transactions that it took.
+    pub batches: usize,
+    /// Fires written.
+    pub fires: usize,
+    /// Runs started here.
+    pub started: usize,
+    /// Runs queued.
+    pub queued: usize,
+    /// Schedules whose pause ended.
+    pub resumed: usize,
+    /// Schedules whose timing is not understood any more: paused, with the reason.
+    pub broken: usize,
+    /// Schedules whose fires the database refuses: set aside for a while.
+    pub refused: usize,
+}
+
+impl Planner {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        let rests_until = core.clock.instant();
+        Self {
+            core,
+            claims: Claims::default(),
+            next: None,
+            stuck: None,
+            outlook: Outlook::default(),
+            rests_until,
+            postponed: None,
+            is_behind: false,
+            in_doubt: false,
+        }
+    }
+
+    /// Hands over what this node has claimed although it was told otherwise: a commit whose answer
+    /// was lost with the connection. Recovery would find it, but takes its time while we live.
+    async fn settle_doubt(&mut self, report: &mut PlannerReport) {
+        self.in_doubt = false;
+        let core = self.core.clone();
+        let handed_over = async {
+            let batch = core.settings.batch;
+            let intents = core.store.intents_of(core.node_id().await, batch).await?;
+            Ok::<_, EngineError>((self.hand_over(&intents).await?, intents.len() as u64 == batch))
+        };
+        match handed_over.await {
+            Ok((handed_over, more)) => {
+                report.add(handed_over);
+                self.in_doubt = more;
+            }
+            // The round that follows may go well all the same: what passes is tried again after it.
+            Err(error) => {
+                self.in_doubt = error.is_transient();
+                if self.in_doubt {
+                    tracing::debug!("failed to hand over after a failed round: {error}");
+                } else {
+                    tracing::error!("failed to hand over after a failed round: {error}");
+                }
+            }
+        }
+    }
+
+    async fn round(
+        &mut self,
+        now: DateTime<Utc>,
+        mut report: PlannerReport,
+    ) -> Result<PlannerReport, EngineError> {
+        let core = self.core.clone();
+        self.is_behind = false;
+        if !core.may_schedule().await? {
+            // Once it may again, it is woken.
+            (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
+            // Others claim, and know what they cannot.
+            core.cluster.note_refused(Vec::new());
+            return Ok(PlannerReport::default());
+        }
+        // The same through the round, so that what it looks at next fits what it has claimed.
+        let share = core.cluster.share();
+        // Before the look at the tables: a run that settles from now on wakes us again.
+        core.buffering.store(true, Ordering::Relaxed);
+        let claims = match self.claim(share.as_deref(), &mut report).await {
+            Err(error) if error.is_transient() => return Err(error),
+            answer => answer,
+        };
+        // What is due goes first: a thousand pauses that end together hold up no fire. What the
+        // database refuses, round after round, holds up nothing of this.
+        let tried = self.try_again(&mut report).await;
+        let resumed = super::accounting::resume_due(&core, now).await;
+        let releases = self.look_at_buffers(now, &mut report).await;
+        let claims = claims?;
+        tried?;
+        report.resumed = resumed?;
+        let releases = releases?;
+        self.is_behind = claims || releases;
+        if self.is_behind {
+            self.stuck = None;
+            return Ok(report);
+        }
+        let aside = self.claims.aside();
+        self.next = match share {
+            None => core.store.next_due_but(now.into(), &aside).await?,
+            Some(share) => {
+                share.next(&core.store.due_ahead_but(now.into(), &aside).await?, now.into())
+            }
+        };
+        let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
+        // What is past its deadline in a buffer may be locked by somebody.
+        let deadline = self.outlook.deadline.filter(|_| self.postponed.is_none());
+        let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= Timestamp::from(now));
+        let is_stuck = report == idle && (is_past(self.next) || is_past(deadline));
+        let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
+        self.stuck = is_stuck.then_some(longer);
+        Ok(report)
+    }
+
+    /// Claims what is due, batch after batch, each handed over while the next one is being claimed;
+    /// says whether more is due.
+    async fn claim(
+        &self,
+        share: Option<&Share>,
+        report: &mut PlannerReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let mut intents = Vec::new();
+        loop {
+            let (handed_over, claimed) = tokio::join!(
+                self.hand_over(&intents),
+                self.claims.claim_due(core, core.clock.now(), share)
+            );
+            // A failure on the one side must not keep from the other what is its due.
+            let claimed = match claimed {
+                Ok(claimed) => claimed,
+                Err(error) => return handed_over.and(Err(error)),
+            };
+            report.batches += 1;
+            report.add_claimed(&claimed);
+            intents = claimed.intents;
+            let more = (claimed.schedules as u64) >= core.settings.batch || claimed.more_is_due;
+            let is_last = !more || report.batches >= MAX_CLAIMS;
+            if is_last || handed_over.is_err() {
+                report.add(self.hand_over(&intents).await?);
+            }
+            report.add(handed_over?);
+            if is_last {
+                return Ok(more);
+            }
+        }
+    }
+
+    /// Tries what was set aside again.
+    async fn try_again(&self, report: &mut PlannerReport) -> Result<(), EngineError> {
+        let claimed = self.claims.try_again(&self.core, self.core.clock.now()).await?;
+        report.add_claimed(&claimed);
+        report.add(self.hand_over(&claimed.intents).await?);
+        Ok(())
+    }
+
+    /// Releases what may go from the buffers, a batch; says whether there may be more. That looks at
+    /// each schedule that has one: where there are thousands it takes a while, in which nothing is
+    /// claimed, so it is not done all the time.
+    async fn look_at_buffers(
+        &mut self,
+        now: DateTime<Utc>,
+        report: &mut PlannerReport,
+    ) -> Result<bool, EngineError> {
+        let core = self.core.clone();
+        let began = core.clock.instant();
+        let left = self.rests_until.saturating_duration_since(began);
+        self.postponed = (!left.is_zero()).then_some(left);
+        if self.postponed.is_some() {
+            return Ok(false);
+        }
+        let released = buffer::release(&core, core.agreed_now().await, core.settings.batch).await?;
+        report.add(self.hand_over(&released.intents).await?);
+        if released.progress {
+            return Ok(true);
+        }
+        let waits = released.waited;
+        self.outlook =
+            if waits { core.store.buffer_outlook(now.into()).await? } else { Outlook::default() };
+        core.buffering.store(self.outlook.waits, Ordering::Relaxed);
+        let ended = core.clock.instant();
+        let rest = ended.saturating_duration_since(began).saturating_mul(REST);
+        self.rests_until = ended + rest.min(LONGEST_REST);
+        Ok(false)
+    }
+
+    /// When it looks again, if nobody wakes it before.
+    fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        if self.is_behind {
+            return now;
+        }
+        let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
+        // What another node writes may wake nobody here.
+        let settings = &self.core.settings;
+        let ahead =
+            if self.core.cluster.has_others() { settings.poll } else { settings.look_ahead };
+        let horizon = match self.in_doubt {
+            true => after(LONGEST_PAUSE),
+            false => after(ahead.min(settings.look_ahead)),
+        };
+        let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
+        let next = self.next.map_or(horizon, Timestamp::utc);
+        // What another node settles does not wake this one.
+        let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
+        let look = match self.postponed {
+            // Whoever was woken for the buffers looks when the rest is over.
+            Some(left) => after(left),
+            None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
+        };
+        // What was set aside is tried again when its time has come.
+        let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
+        next.min(poll).min(look).min(aside).clamp(earliest, horizon)
+    }
+
+    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
+        if intents.is_empty() {
+            return Ok(HandedOver::default());
+        }
+        handoff::hand_over(&self.core, intents, None).await
+    }
+}
+
+impl PlannerReport {
+    fn add_claimed(&mut self, claimed: &Claimed) {
+        self.claimed += claimed.schedules;
+        self.fires += claimed.fires;
+        self.broken += claimed.broken;
+        self.refused += claimed.refused;
+    }
+
+    fn add(&mut self, handed_over: HandedOver) {
+        self.started += handed_over.started;
+        self.queued += handed_over.queued;
+    }
+}
+
+impl Service for Planner {
+    type Report = PlannerReport;
+    const NAME: &'static str = "planner";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
+        self.core.signals.planner_looks();
+        let mut report = PlannerReport::default();
+        if self.in_doubt {
+            self.settle_doubt(&mut report).await;
+        }
+        let answer = self.round(now, report).await;
+        self.in_doubt |= answer.is_err();
+        match &answer {
+            Ok(_) => self.core.rounds.succeeded(),
+            Err(error) if error.is_transient() => self.core.rounds.failed(now),
+            Err(_) => {}
+        }
+        answer
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let at = self.next_look(now);
+        self.core.signals.planner_looks_again(at.into());
+        at
+    }
+
+    fn is_notable(report: &PlannerReport) -> bool {
+        report.claimed > 0 || report.started > 0 || report.resumed > 0
+    }
+}

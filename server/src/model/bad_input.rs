@@ -1,0 +1,119 @@
+//! A value that cannot be accepted, and what to do about it.
+
+use std::ops::Range;
+
+use super::naming;
+use crate::target::TargetError;
+
+/// How much of a refused value an error repeats.
+const ECHO: usize = 64;
+
+/// A value that cannot be accepted: which, why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}{}: {problem}; {help}", quoted(value))]
+pub struct BadInput {
+    /// Path of the field in the input: `timing.expressions[0]`.
+    pub field: String,
+    /// The value, cut to 64 characters.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What would be right.
+    pub help: String,
+    /// The bytes within the value that are wrong, where one place can be named.
+    pub position: Option<Range<usize>>,
+}
+
+impl BadInput {
+    /// `field` has the value `value`, which has `problem`; `help` says what would be right.
+    pub fn new(
+        field: impl Into<String>,
+        value: impl ToString,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            value: cut(&value.to_string()),
+            problem: problem.into(),
+            help: help.into(),
+            position: None,
+        }
+    }
+
+    /// The same error about a field that stands inside `parent`.
+    pub(crate) fn inside(mut self, parent: &str) -> Self {
+        self.field = format!("{parent}.{}", self.field);
+        self
+    }
+
+    /// What the executor says about the target of the task `field`.
+    pub(crate) fn target(field: &str, error: TargetError) -> Self {
+        match error {
+            TargetError::Invalid { field: inner, problem, help } => {
+                // The executor does not repeat values: some of them are secrets.
+                let inner = naming::in_api(&inner);
+                Self::new(format!("{field}.target.{inner}"), "", problem, help)
+            }
+            other @ TargetError::Setup { .. } => Self::new(
+                format!("{field}.target"),
+                "",
+                other.to_string(),
+                "mend the server's configuration, or use another target",
+            ),
+        }
+    }
+
+    /// What the calculator of time says about the calendars of a schedule.
+    pub(crate) fn of_calendars(error: timetable::TimingError) -> Self {
+        Self { field: error.field.clone(), ..Self::timing(error) }
+    }
+
+    /// What the calculator of time says about a timing.
+    pub(crate) fn timing(error: timetable::TimingError) -> Self {
+        Self {
+            field: format!("timing.{}", api_name(&error.field)),
+            value: cut(&error.value),
+            problem: error.problem,
+            help: error.help,
+            position: error.position,
+        }
+    }
+}
+
+/// The calculator's field names as the API spells them.
+fn api_name(field: &str) -> &str {
+    match field {
+        "start" => "startAt",
+        "end" => "endAt",
+        "jitter" => "jitterSeconds",
+        other => other,
+    }
+}
+
+/// The value as an error repeats it: not at all where there is none, or none that may be shown.
+fn quoted(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" {value:?}") }
+}
+
+/// At most 64 characters, with a mark where more was.
+pub(crate) fn cut(value: &str) -> String {
+    if value.chars().count() <= ECHO {
+        return value.to_owned();
+    }
+    value.chars().take(ECHO - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_repeated_in_part() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"é".repeat(64)).chars().count(), 64);
+        let long = cut(&"é".repeat(65));
+        assert_eq!(long.chars().count(), 64);
+        assert!(long.ends_with('…'));
+    }
+}

@@ -1,0 +1,24 @@
+use uuid::Uuid;
+
+/// Why runs of a workflow's version cannot be carried out. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// A run names a workflow version that is not there.
+    #[error("find version {version} of workflow {workflow_id}")]
+    Missing {
+        /// The workflow.
+        workflow_id: Uuid,
+        /// The version.
+        version: i32,
+    },
+    /// A workflow version cannot be read: a newer Carillon wrote it.
+    #[error("read version {version} of workflow {workflow_id}: {source}")]
+    Broken {
+        /// The workflow.
+        workflow_id: Uuid,
+        /// The version.
+        version: i32,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}

@@ -1,0 +1,59 @@
+//! Whom a schedule calls about its runs.
+
+use entity::ping::Event;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::target::{Http, Method, Secret, Target};
+
+/// Whom a schedule calls. An address may name secrets, as in
+/// `https://watchdog.example/{{ secrets.nightly }}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// When a run has succeeded.
+    pub success: Secret,
+    /// When a run starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Secret>,
+    /// When a run has failed, or timed out, after all of its attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Secret>,
+}
+
+impl Ping {
+    /// The address for that, if there is one.
+    pub fn address(&self, event: Event) -> Option<&Secret> {
+        match event {
+            Event::Start => self.start.as_ref(),
+            Event::Success => Some(&self.success),
+            Event::Failure => self.failure.as_ref(),
+        }
+    }
+
+    /// All addresses, by their fields.
+    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, &Secret)> {
+        let all = [
+            ("success", Some(&self.success)),
+            ("start", self.start.as_ref()),
+            ("failure", self.failure.as_ref()),
+        ];
+        all.into_iter().filter_map(|(field, address)| Some((field, address?)))
+    }
+
+    /// The same with each address changed.
+    #[must_use]
+    pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        let change = |address: &Secret| Secret::new(change(address.expose()));
+        Self {
+            success: change(&self.success),
+            start: self.start.as_ref().map(change),
+            failure: self.failure.as_ref().map(change),
+        }
+    }
+
+    /// The request that calls that address.
+    pub fn request(address: &Secret) -> Target {
+        Target::Http(Http { method: Method::Get, ..Http::post(address.expose()) })
+    }
+}

@@ -1,0 +1,79 @@
+//! How much of the server one namespace may use.
+
+use serde::{Deserialize, Serialize};
+
+/// What a namespace may use. None is without a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quotas {
+    /// Schedules that are not deleted.
+    pub schedules: Option<i64>,
+    /// Fires a minute: of all schedules together in their busiest minutes when they are saved, and
+    /// of those that start when they are claimed.
+    pub fires_a_minute: Option<i64>,
+    /// Runs at work at the same time.
+    pub live_runs: Option<i64>,
+    /// Bytes of log lines in 24 hours.
+    pub log_bytes_a_day: Option<i64>,
+}
+
+/// The quotas that were set for a namespace: 0 is without a limit, what is absent is as the server
+/// is configured.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "Quotas says it")]
+pub struct OwnQuotas {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fires_a_minute: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live_runs: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes_a_day: Option<i64>,
+}
+
+impl OwnQuotas {
+    /// As the column of the namespace has them. What cannot be read sets nothing.
+    pub fn of_column(column: Option<&serde_json::Value>) -> Self {
+        column.and_then(|json| Self::deserialize(json).ok()).unwrap_or_default()
+    }
+
+    /// What holds where the server is configured with `usual`.
+    pub fn over(self, usual: Quotas) -> Quotas {
+        let one = |own: Option<i64>, usual: Option<i64>| match own {
+            None => usual,
+            Some(0) => None,
+            Some(limit) => Some(limit),
+        };
+        Quotas {
+            schedules: one(self.schedules, usual.schedules),
+            fires_a_minute: one(self.fires_a_minute, usual.fires_a_minute),
+            live_runs: one(self.live_runs, usual.live_runs),
+            log_bytes_a_day: one(self.log_bytes_a_day, usual.log_bytes_a_day),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_set_goes_before_the_configuration_and_nought_is_no_limit() {
+        let usual = Quotas { schedules: Some(10), live_runs: Some(5), ..Quotas::default() };
+        let of = |json| OwnQuotas::of_column(Some(&json)).over(usual);
+        assert_eq!(of(json!({})), usual);
+        let own = of(json!({ "schedules": 3, "live_runs": 0, "fires_a_minute": 60 }));
+        let expected = Quotas {
+            schedules: Some(3),
+            fires_a_minute: Some(60),
+            live_runs: None,
+            log_bytes_a_day: None,
+        };
+        assert_eq!(own, expected);
+        assert_eq!(of(json!("nonsense")), usual);
+        assert_eq!(OwnQuotas::of_column(None).over(usual), usual);
+    }
+}

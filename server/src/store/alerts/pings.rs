@@ -1,0 +1,270 @@
+//! Calls to the watchdogs of schedules: one row a schedule, with what is newest.
+
+use entity::{
+    Timestamp,
+    ping::{Column, Entity, Event, Model},
+    run, schedule,
+};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect, prelude::Json, sea_query::Expr,
+};
+use uuid::Uuid;
+
+use super::feeds::{self, Feed};
+use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+
+/// A run of a schedule that calls somebody, as the feed of runs has it. The last row of a stretch
+/// of the feed is there whatever it is: it says how far was read.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Changed {
+    /// The run.
+    pub id: Uuid,
+    /// Its schedule.
+    pub schedule_id: Option<Uuid>,
+    /// Where it stands.
+    pub state: run::State,
+    /// What started it.
+    pub trigger: run::Trigger,
+    /// When it started.
+    pub started_at: Option<Timestamp>,
+    /// When it settled.
+    pub finished_at: Option<Timestamp>,
+    /// Its place in the feed.
+    pub changed: i64,
+    /// Whom the schedule calls; none if nobody.
+    pub ping: Option<Json>,
+    /// How many runs the stretch has.
+    pub seen: i64,
+}
+
+/// Something to be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// What happened.
+    pub event: Event,
+    /// The run that it is about.
+    pub run_id: Uuid,
+    /// When.
+    pub happened_at: Timestamp,
+}
+
+/// A call that is to be made.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Due {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Its name.
+    pub schedule: String,
+    /// Its namespace's name.
+    pub namespace: String,
+    /// What is to be said.
+    pub event: Event,
+    /// The run that it is about.
+    pub run_id: Uuid,
+    /// When that happened.
+    pub happened_at: Timestamp,
+    /// How often it was tried.
+    pub attempts: i32,
+    /// How many attempts have failed since a call last arrived.
+    pub failures: i32,
+    /// Why the last one did.
+    pub error: Option<String>,
+    /// Whom the schedule calls by now; none if nobody.
+    pub ping: Option<Json>,
+}
+
+/// Calls among which namespaces take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// To those whom the last call has reached, as far as is known.
+    Reached,
+    /// To those whom it has not.
+    Away,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// What was to be said.
+    pub event: Event,
+    /// About which run.
+    pub run_id: Uuid,
+    /// How often it was tried by then.
+    pub attempts: i32,
+    /// How many attempts have failed by then since a call last arrived.
+    pub failures: i32,
+    /// When to try again; none if not.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it arrived.
+    pub sent_at: Option<Timestamp>,
+}
+
+/// Whether any schedule calls somebody.
+pub async fn is_any(store: &Store) -> Result<bool, StoreError> {
+    let query = schedule::Entity::find()
+        .select_only()
+        .column(schedule::Column::Id)
+        .filter(Expr::cust("ping IS NOT NULL"))
+        .filter(schedule::Column::DeletedAt.is_null())
+        .limit(1);
+    Ok(query.into_tuple::<Uuid>().one(store.read()).await?.is_some())
+}
+
+/// Where the reader of the feed stands; none if nobody reads it.
+pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
+    feeds::cursor(store, Feed::Pings).await
+}
+
+/// Begins to read where the first run stands that began since its schedule was told whom to call.
+/// The reader looks now and then: by its first look that run may have ended.
+pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        changed: i64,
+        id: Uuid,
+    }
+    let mut end = crate::store::reads::feed::end_of_runs(store).await?;
+    let sql = "SELECT run.changed, run.id FROM schedule \
+         JOIN run ON run.schedule_id = schedule.id AND run.started_at >= schedule.updated_at \
+         WHERE schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL \
+         ORDER BY run.changed, run.id LIMIT 1";
+    let first = Row::find_by_statement(store.dialect().statement(sql.to_owned(), []));
+    if let Some(Row { changed, id }) = first.one(tx).await?
+        && changed <= end.changed
+    {
+        // Right before that run: others may have changed at the same instant.
+        end = Cursor { changed, id: Uuid::from_u128(id.as_u128().saturating_sub(1)) };
+    }
+    feeds::begin(tx, &[(Feed::Pings, end)]).await
+}
+
+/// Reads no more. Whoever begins again begins at the end.
+pub async fn stop(tx: &DatabaseTransaction) -> Result<(), StoreError> {
+    feeds::stop(tx, Feed::Pings).await
+}
+
+/// The next stretch of the feed of runs, at most `limit` of all schedules: of those that call
+/// somebody, and the last one.
+pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Changed>, StoreError> {
+    let horizon = store.dialect().horizon();
+    let sql = format!(
+        "WITH w AS (SELECT run.id, run.schedule_id, run.state, run.trigger, run.started_at, \
+             run.finished_at, run.changed FROM run \
+           WHERE (run.changed, run.id) > ($1, $2) AND run.changed < {horizon} \
+           ORDER BY run.changed, run.id LIMIT $3) \
+         SELECT w.*, schedule.ping, (SELECT count(*) FROM w) AS seen \
+         FROM w LEFT JOIN schedule ON schedule.id = w.schedule_id \
+           AND schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL \
+         WHERE schedule.id IS NOT NULL \
+           OR w.id = (SELECT w.id FROM w ORDER BY w.changed DESC, w.id DESC LIMIT 1) \
+         ORDER BY w.changed, w.id"
+    );
+    let values = [after.changed.into(), after.id.into(), limit.cast_signed().into()];
+    let rows = Changed::find_by_statement(store.dialect().statement(sql, values));
+    Ok(rows.all(store.read()).await?)
+}
+
+/// Writes what is to be said and that it was found, if the reader still stands at `from`. Of a
+/// schedule it takes the place of what was to be said before; what was said of a run is not said
+/// again. Who was away is not called sooner for it: the next attempt is put off as it was.
+pub async fn note_if_at(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    (from, to): (Cursor, Cursor),
+    news: &[News],
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    if !feeds::move_if_at(tx, Feed::Pings, from, to).await? {
+        return Ok(false);
+    }
+    for news in news.chunks(500) {
+        let statement = Bulk::default()
+            .uuid("schedule_id", news.iter().map(|one| one.schedule_id))
+            .text("event", news.iter().map(|one| one.event.to_value()))
+            .uuid("run_id", news.iter().map(|one| one.run_id))
+            .int("happened_at", news.iter().map(|one| one.happened_at.0))
+            .statement(
+                store.dialect(),
+                "INSERT INTO ping (schedule_id, event, run_id, happened_at, attempts, failures, \
+                   next_attempt_at) \
+                 SELECT v.schedule_id, v.event, v.run_id, v.happened_at, 0, 0, {0} FROM v \
+                 WHERE true \
+                 ON CONFLICT (schedule_id) DO UPDATE SET event = excluded.event, \
+                   run_id = excluded.run_id, happened_at = excluded.happened_at, attempts = 0, \
+                   next_attempt_at = CASE \
+                     WHEN ping.failures > 0 AND ping.next_attempt_at > excluded.next_attempt_at \
+                     THEN ping.next_attempt_at ELSE excluded.next_attempt_at END \
+                 WHERE ping.run_id <> excluded.run_id OR ping.event <> excluded.event",
+                vec![now.0.into()],
+            );
+        tx.execute_raw(statement).await?;
+    }
+    Ok(true)
+}
+
+/// Calls that are to be made at `now`, at most `limit`: the longest due of each namespace, then the
+/// second of each, and so on, so that nobody's thousands stand before another's one.
+pub async fn due(
+    store: &Store,
+    turn: Turn,
+    now: Timestamp,
+    limit: u64,
+) -> Result<Vec<Due>, StoreError> {
+    let whose = match turn {
+        Turn::Reached => "p.failures = 0",
+        Turn::Away => "p.failures > 0",
+    };
+    let sql = format!(
+        "SELECT p.schedule_id, s.name AS schedule, n.name AS namespace, p.event, p.run_id, \
+           p.happened_at, p.attempts, p.failures, p.error, \
+           CASE WHEN s.deleted_at IS NULL THEN s.ping ELSE NULL END AS ping \
+         FROM (SELECT p.schedule_id, p.next_attempt_at, row_number() OVER ( \
+               PARTITION BY s.namespace_id ORDER BY p.next_attempt_at, p.schedule_id) AS place \
+             FROM ping p JOIN schedule s ON s.id = p.schedule_id \
+             WHERE p.next_attempt_at IS NOT NULL AND p.next_attempt_at <= $1 AND {whose} \
+             ORDER BY place, p.next_attempt_at, p.schedule_id LIMIT $2) d \
+           JOIN ping p ON p.schedule_id = d.schedule_id JOIN schedule s ON s.id = d.schedule_id \
+           JOIN namespace n ON n.id = s.namespace_id \
+         ORDER BY d.place, d.next_attempt_at, d.schedule_id"
+    );
+    let values = [now.0.into(), limit.cast_signed().into()];
+    let rows = Due::find_by_statement(store.dialect().statement(sql, values));
+    Ok(rows.all(store.read()).await?)
+}
+
+/// Writes how an attempt ended, unless there is something newer to be said.
+pub async fn settle_if_newest(store: &Store, ended: &Ended) -> Result<bool, StoreError> {
+    let tx = store.begin().await?;
+    let mut update = Entity::update_many()
+        .col_expr(Column::Attempts, Expr::value(ended.attempts))
+        .col_expr(Column::Failures, Expr::value(ended.failures))
+        .col_expr(Column::NextAttemptAt, Expr::value(ended.next_attempt_at.map(|at| at.0)))
+        .col_expr(Column::Error, Expr::value(ended.error.clone()));
+    if let Some(at) = ended.sent_at {
+        update = update.col_expr(Column::SentAt, Expr::value(Some(at.0)));
+    }
+    let written = update
+        .filter(Column::ScheduleId.eq(ended.schedule_id))
+        .filter(Column::RunId.eq(ended.run_id))
+        .filter(Column::Event.eq(ended.event))
+        .exec(&tx)
+        .await?;
+    store.commit_unseen(tx).await?;
+    Ok(written.rows_affected == 1)
+}
+
+/// The last calls of those schedules, in no order.
+pub async fn by_schedules<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::ScheduleId.is_in(ids.iter().copied()));
+    Ok(query.all(connection).await?)
+}

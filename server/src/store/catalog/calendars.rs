@@ -1,0 +1,274 @@
+//! Calendars, and the schedules that name them.
+
+use entity::{
+    Timestamp,
+    calendar::{ActiveModel, Column, Entity, Model},
+    calendar_version, schedule,
+};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    Select, Set,
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use crate::store::{Dialect, Page, StoreError, Window};
+
+/// The living calendar of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
+}
+
+/// The calendars of those keys, deleted ones too.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The versions of the calendars of those keys, and since when each is in force.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .column(Column::Version)
+        .column(Column::UpdatedAt)
+        .filter(Column::Id.is_in(ids.iter().copied()));
+    Ok(query.into_tuple().all(connection).await?)
+}
+
+/// The versions of the living calendars of a namespace.
+pub async fn versions_in<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<(Uuid, i32)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .column(Column::Version)
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.into_tuple().all(connection).await?)
+}
+
+/// The living calendars of those names. Those that are held are not deleted before the transaction
+/// ends.
+pub async fn by_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[String],
+    are_held: bool,
+) -> Result<Vec<Model>, StoreError> {
+    let mut query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.is_in(names))
+        .filter(Column::DeletedAt.is_null());
+    if are_held {
+        // Whoever holds several holds them in the order in which a deployment changes them.
+        query = query.order_by_asc(Column::Name).lock_shared();
+    }
+    Ok(query.all(connection).await?)
+}
+
+/// The living calendar of that key, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// The living calendars of a namespace, by name.
+pub async fn all<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// The living calendars that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// A page of the living calendars, by name without regard to case, then by key.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<(String, Uuid)>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null());
+    let mut query =
+        list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
+    if let Some((name, id)) = &window.after {
+        let later = Condition::any()
+            .add(folded().gt(name.as_str()))
+            .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
+        query = query.filter(later);
+    }
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+fn folded() -> SimpleExpr {
+    Func::lower(Expr::col((Entity, Column::Name))).into()
+}
+
+/// Adds a calendar.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Writes the set columns of `row` if the living calendar still has `version`.
+pub async fn update_if_version<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    version: i32,
+    row: ActiveModel,
+) -> Result<bool, StoreError> {
+    let update = Entity::update_many()
+        .set(row)
+        .filter(Column::Id.eq(id))
+        .filter(Column::Version.eq(version))
+        .filter(Column::DeletedAt.is_null());
+    Ok(update.exec(tx).await?.rows_affected == 1)
+}
+
+/// So many versions of a calendar are kept. What lies before all of them goes by the oldest.
+const KEPT: i32 = 100;
+
+/// Keeps what a calendar was before the change at an instant.
+pub async fn keep_version<C: ConnectionTrait>(
+    tx: &C,
+    was: &Model,
+    ended_at: Timestamp,
+) -> Result<(), StoreError> {
+    let row = calendar_version::ActiveModel {
+        calendar_id: Set(was.id),
+        version: Set(was.version),
+        mode: Set(was.mode),
+        definition: Set(was.definition.clone()),
+        ended_at: Set(ended_at),
+    };
+    calendar_version::Entity::insert(row).exec_without_returning(tx).await?;
+    calendar_version::Entity::delete_many()
+        .filter(calendar_version::Column::CalendarId.eq(was.id))
+        .filter(calendar_version::Column::Version.lte(was.version - KEPT))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// What the calendars of those keys were before what they are now, in the order of their versions.
+pub async fn past<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<calendar_version::Model>, StoreError> {
+    let query = calendar_version::Entity::find()
+        .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
+        .order_by_asc(calendar_version::Column::Version);
+    Ok(query.all(connection).await?)
+}
+
+/// Deletes the calendar, softly: its name is free. No schedule names it, so what it was does not
+/// matter any more.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
+    calendar_version::Entity::delete_many()
+        .filter(calendar_version::Column::CalendarId.eq(id))
+        .exec(tx)
+        .await?;
+    Entity::update_many()
+        .col_expr(Column::DeletedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Some of the living schedules that name the calendar, by name, from behind that of `after` on: at
+/// most `most`.
+pub async fn users<C: ConnectionTrait>(
+    connection: &C,
+    dialect: &Dialect,
+    calendar: &Model,
+    after: Option<&str>,
+    most: u64,
+) -> Result<Vec<schedule::Model>, StoreError> {
+    users_since(connection, dialect, calendar, (None, after), most).await
+}
+
+/// The same of those that were changed since an instant, if one is given.
+pub async fn users_since<C: ConnectionTrait>(
+    connection: &C,
+    dialect: &Dialect,
+    calendar: &Model,
+    (since, after): (Option<Timestamp>, Option<&str>),
+    most: u64,
+) -> Result<Vec<schedule::Model>, StoreError> {
+    let mut query = naming(dialect, calendar)
+        .filter(schedule::Column::DeletedAt.is_null())
+        .order_by_asc(schedule::Column::Name)
+        .limit(most);
+    if let Some(since) = since {
+        query = query.filter(schedule::Column::UpdatedAt.gte(since));
+    }
+    if let Some(after) = after {
+        query = query.filter(schedule::Column::Name.gt(after));
+    }
+    Ok(query.all(connection).await?)
+}
+
+/// Some of the living schedules that name the calendar, by key, from behind that of `after` on: at
+/// most `most`.
+pub async fn keys_of_users<C: ConnectionTrait>(
+    connection: &C,
+    dialect: &Dialect,
+    calendar: &Model,
+    after: Option<Uuid>,
+    most: u64,
+) -> Result<Vec<Uuid>, StoreError> {
+    let mut query = naming(dialect, calendar)
+        .filter(schedule::Column::DeletedAt.is_null())
+        .select_only()
+        .column(schedule::Column::Id)
+        .order_by_asc(schedule::Column::Id)
+        .limit(most);
+    if let Some(after) = after {
+        query = query.filter(schedule::Column::Id.gt(after));
+    }
+    Ok(query.into_tuple().all(connection).await?)
+}
+
+fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {
+    let placeholder = if dialect.is_postgres() { "$1" } else { "?" };
+    let has = dialect.list_has("schedule.calendars", placeholder);
+    schedule::Entity::find()
+        .filter(schedule::Column::NamespaceId.eq(calendar.namespace_id))
+        .filter(schedule::Column::Calendars.is_not_null())
+        .filter(Expr::cust_with_values(has, [calendar.id.to_string()]))
+}

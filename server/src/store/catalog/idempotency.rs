@@ -1,0 +1,60 @@
+//! The answers to mutations that carried a key.
+
+use entity::{
+    Timestamp,
+    idempotency::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, Set, TryInsertResult,
+    sea_query::Expr,
+};
+
+use crate::store::StoreError;
+
+/// Takes the key; false when it is taken. Waits for a transaction that is about to take it.
+pub async fn take_if_free<C: ConnectionTrait>(
+    tx: &C,
+    actor: &str,
+    key: &str,
+    request: &str,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let row = ActiveModel {
+        actor: Set(actor.to_owned()),
+        key: Set(key.to_owned()),
+        request: Set(request.to_owned()),
+        answer: Set(serde_json::Value::Null),
+        at: Set(at),
+    };
+    let inserted = Entity::insert(row)
+        .on_conflict_do_nothing_on([Column::Actor, Column::Key])
+        .exec_without_returning(tx)
+        .await?;
+    Ok(matches!(inserted, TryInsertResult::Inserted(1..)))
+}
+
+/// Who used the key, and what the answer was. Nobody else changes it until the transaction ends.
+pub async fn find<C: ConnectionTrait>(
+    tx: &C,
+    actor: &str,
+    key: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id((actor.to_owned(), key.to_owned()));
+    Ok(query.lock_exclusive().one(tx).await?)
+}
+
+/// Writes the answer beside a key that was taken.
+pub async fn answer<C: ConnectionTrait>(
+    tx: &C,
+    actor: &str,
+    key: &str,
+    answer: serde_json::Value,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Answer, Expr::value(answer))
+        .filter(Column::Actor.eq(actor))
+        .filter(Column::Key.eq(key))
+        .exec(tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! Many rows in one statement, from the same rows that one would be written from.
+//!
+//! What a bulk order writes is what as many single ones would have: so the engine composes rows
+//! once, and only their number decides how many statements they become.
+
+use std::collections::HashSet;
+
+use sea_orm::{
+    ActiveModelTrait, ConnectionTrait, DbErr, EntityTrait, IdenStatic, Iterable, Statement, Value,
+};
+use uuid::Uuid;
+
+use super::expected::{self, Expected};
+use crate::store::{
+    Dialect, StoreError,
+    db::bulk::{Bulk, MAX_ROWS},
+};
+
+/// How rows are added.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::store) struct Manner<'a> {
+    /// A column that the database fills, and the expression that it fills it with.
+    pub(in crate::store) stamp: Option<(&'a str, &'a str)>,
+    /// What stands behind the rows: what to do about those that exist, what to give back.
+    pub(in crate::store) tail: &'a str,
+}
+
+/// Things to be, the first definition of each, and its entry in the audit log.
+pub(in crate::store) struct Things<A, B, C> {
+    pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
+    /// The columns of definitions and entries that hold the key of the thing.
+    pub(in crate::store) keys: (&'static str, &'static str),
+    /// The column of definitions that entries tell as what there is after: it is written out once.
+    /// What entries say of that themselves is not written then.
+    pub(in crate::store) told: Option<&'static str>,
+}
+
+impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
+    /// The statements that add them. What belongs to a thing that is not added is not added either.
+    /// All rows of a table set the columns that its first one sets. What the manner's tail returns
+    /// is given back.
+    pub(in crate::store) fn insert(
+        self,
+        dialect: &Dialect,
+        manner: Manner<'_>,
+    ) -> Result<Vec<Statement>, StoreError> {
+        if dialect.is_postgres() {
+            return self.insert_at_once(dialect, manner, None);
+        }
+        let of_table = |key| format!("AND v.{key} IN (SELECT id FROM {})", table::<A>());
+        let (of_definition, of_entry) = (of_table(self.keys.0), of_table(self.keys.1));
+        let (definition, entry) = self.keys;
+        let told = self.told.map(|told| {
+            let definitions = table::<B>();
+            format!(
+                "(SELECT d.{told} FROM {definitions} d \
+                   WHERE d.{definition} = v.{entry} AND d.version = 1)"
+            )
+        });
+        let mut statements = Vec::new();
+        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
+            statements.push(things.statement(dialect, ("", manner.tail)));
+            statements.push(definitions.statement(dialect, (&of_definition, "")));
+            statements.push(entries.statement(dialect, (&of_entry, "")));
+        })?;
+        Ok(statements)
+    }
+
+    /// The same for PostgreSQL, which takes all three tables in one statement: each statement is a
+    /// round trip that others wait for. Nothing is added unless all that is expected holds.
+    pub(in crate::store) fn insert_at_once(
+        self,
+        dialect: &Dialect,
+        manner: Manner<'_>,
+        only_if: Option<&[Expected]>,
+    ) -> Result<Vec<Statement>, StoreError> {
+        let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
+        let (of_definition, of_entry) = (of_made(self.keys.0), of_made(self.keys.1));
+        let (definition, entry) = self.keys;
+        let told = self.told.map(|told| format!("d.{told}"));
+        let beside = told.as_ref().map_or_else(String::new, |_| {
+            format!("JOIN defined_rows d ON d.{definition} = v.{entry}")
+        });
+        let mut statements = Vec::new();
+        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
+            let (mut bound, mut tables, mut which) = (Vec::new(), Vec::new(), String::new());
+            if let Some(rows) = only_if {
+                tables.push(expected::table(rows).table(dialect, "expected", &mut bound));
+                let broken = expected::broken(dialect, "expected");
+                which = format!("AND NOT EXISTS (SELECT 1 FROM expected WHERE {broken})");
+            }
+            for (insert, name, beside, (which, tail)) in [
+                (things, "made", "", (&which, manner.tail)),
+                (definitions, "defined", "", (&of_definition, "")),
+                (entries, "told", &*beside, (&of_entry, "")),
+            ] {
+                let rows = format!("{name}_rows");
+                let sql = insert.sql((&rows, beside), which, tail);
+                tables.push(insert.rows.table(dialect, &rows, &mut bound));
+                tables.push(format!("{name} AS ({sql})"));
+            }
+            let sql = format!("WITH {} SELECT * FROM made", tables.join(", "));
+            statements.push(dialect.statement(sql, bound));
+        })?;
+        Ok(statements)
+    }
+
+    /// In parts of as many rows as a statement is given.
+    fn in_parts(
+        self,
+        (manner, told): (Manner<'_>, Option<&str>),
+        mut each: impl FnMut(Insert, Insert, Insert),
+    ) -> Result<(), StoreError> {
+        let (mut things, mut definitions, mut entries) = self.rows;
+        if definitions.len() != things.len() || entries.len() != things.len() {
+            let problem = format!("{} comes without its history", table::<A>());
+            return Err(DbErr::Custom(problem).into());
+        }
+        let told = told.map(|told| ("after", told));
+        let histories = definitions.chunks_mut(MAX_ROWS).zip(entries.chunks_mut(MAX_ROWS));
+        for (things, (definitions, entries)) in things.chunks_mut(MAX_ROWS).zip(histories) {
+            each(
+                Insert::of(things, manner.stamp)?,
+                Insert::of(definitions, None)?,
+                Insert::of(entries, told)?,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A table's name.
+fn table<A: ActiveModelTrait>() -> &'static str {
+    A::Entity::default().as_str()
+}
+
+/// Rows on their way into a table.
+struct Insert {
+    table: &'static str,
+    /// The columns that are written.
+    names: String,
+    /// What is written into them.
+    wanted: String,
+    rows: Bulk,
+}
+
+impl Insert {
+    fn of<A: ActiveModelTrait>(
+        rows: &mut [A],
+        stamp: Option<(&str, &str)>,
+    ) -> Result<Self, StoreError> {
+        let table = table::<A>();
+        let mut bulk = Bulk::default();
+        let (mut names, mut wanted) = (Vec::new(), Vec::new());
+        for column in <A::Entity as EntityTrait>::Column::iter() {
+            let name = column.as_str();
+            let is_set = rows.first().is_some_and(|first| !first.get(column).is_not_set());
+            if !is_set || stamp.is_some_and(|(stamped, _)| stamped == name) {
+                continue;
+            }
+            let values: Vec<Value> =
+                rows.iter_mut().filter_map(|row| row.take(column).into_value()).collect();
+            if values.len() != rows.len() {
+                let problem = format!("{table}.{name} is not set in every row");
+                return Err(DbErr::Custom(problem).into());
+            }
+            let is_flag = matches!(values.first(), Some(Value::Bool(_)));
+            names.push(name.to_owned());
+            wanted.push(if is_flag { format!("v.{name} <> 0") } else { format!("v.{name}") });
+            bulk = add(bulk, name, values)?;
+        }
+        if let Some((name, expression)) = stamp {
+            names.push(name.to_owned());
+            wanted.push(expression.to_owned());
+        }
+        let (names, wanted) = (names.join(", "), wanted.join(", "));
+        Ok(Self { table, names, wanted, rows: bulk })
+    }
+
+    /// The statement by itself; `which` narrows the rows, `tail` stands behind them.
+    fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
+        let sql = self.sql(("v", ""), which, tail);
+        self.rows.statement(dialect, &sql, vec![])
+    }
+
+    /// The statement over a table of `rows`, and what is joined to it. "WHERE true" lets SQLite tell
+    /// a conflict clause from a join.
+    fn sql(&self, (rows, beside): (&str, &str), which: &str, tail: &str) -> String {
+        let Self { table, names, wanted, .. } = self;
+        format!(
+            "INSERT INTO {table} ({names}) SELECT {wanted} FROM {rows} v {beside} \
+             WHERE true {which} {tail}"
+        )
+    }
+}
+
+/// Carries out statements that give keys back.
+pub(in crate::store) async fn written<C: ConnectionTrait>(
+    tx: &C,
+    statements: Vec<Statement>,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let mut ids = HashSet::new();
+    for statement in statements {
+        for row in tx.query_all_raw(statement).await? {
+            ids.insert(row.try_get_by_index::<Uuid>(0)?);
+        }
+    }
+    Ok(ids)
+}
+
+/// A column whose values tell its kind: a null of the driver has a type, too.
+fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
+    let odd = |value: &Value| {
+        StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
+    };
+    let Some(first) = values.first() else { return Ok(bulk) };
+    if matches!(first, Value::Uuid(_)) {
+        let key = |value| if let Value::Uuid(key) = value { Ok(key) } else { Err(odd(&value)) };
+        let keys: Vec<_> = values.into_iter().map(key).collect::<Result<_, _>>()?;
+        Ok(bulk.uuid(name, keys.into_iter()))
+    } else if matches!(first, Value::String(_)) {
+        let word =
+            |value| if let Value::String(word) = value { Ok(word) } else { Err(odd(&value)) };
+        let words: Vec<_> = values.into_iter().map(word).collect::<Result<_, _>>()?;
+        Ok(bulk.text(name, words.into_iter()))
+    } else if matches!(first, Value::Json(_)) {
+        let json = |value| if let Value::Json(json) = value { Ok(json) } else { Err(odd(&value)) };
+        let documents: Vec<_> = values.into_iter().map(json).collect::<Result<_, _>>()?;
+        Ok(bulk.json(name, documents.into_iter().map(|json| json.map(|json| *json))))
+    } else {
+        let number = |value| number(&value).ok_or_else(|| odd(&value));
+        let numbers: Vec<_> = values.into_iter().map(number).collect::<Result<_, _>>()?;
+        Ok(bulk.int(name, numbers.into_iter()))
+    }
+}
+
+/// A whole number or a flag; the outer None is another kind of value.
+fn number(value: &Value) -> Option<Option<i64>> {
+    if let Value::BigInt(number) = value {
+        Some(*number)
+    } else if let Value::Int(number) = value {
+        Some(number.map(i64::from))
+    } else if let Value::SmallInt(number) = value {
+        Some(number.map(i64::from))
+    } else if let Value::Bool(flag) = value {
+        Some(flag.map(i64::from))
+    } else {
+        None
+    }
+}

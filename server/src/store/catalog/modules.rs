@@ -1,0 +1,100 @@
+//! Modules: what they declared, and what they take over.
+
+use entity::{
+    Timestamp,
+    module::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ConnectionTrait, EntityTrait, Set,
+    sea_query::{Expr, ExprTrait, OnConflict, Query},
+};
+use uuid::Uuid;
+
+use crate::store::{Dialect, StoreError};
+
+/// A kind of thing that a module declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A way to tell people of alerts.
+    AlertChannel,
+    /// Who is told of what.
+    AlertRule,
+    /// A calendar.
+    Calendar,
+    /// A concurrency group.
+    Group,
+    /// A workflow.
+    Workflow,
+    /// A schedule.
+    Schedule,
+}
+
+/// The module as it was last deployed.
+pub async fn find<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
+}
+
+/// Writes down what the module declares now.
+pub async fn keep<C: ConnectionTrait>(
+    tx: &C,
+    (namespace, name): (Uuid, &str),
+    declared: serde_json::Value,
+    (by, at): (&str, Timestamp),
+) -> Result<(), StoreError> {
+    let row = ActiveModel {
+        namespace_id: Set(namespace),
+        name: Set(name.to_owned()),
+        declared: Set(declared),
+        deployed_by: Set(by.to_owned()),
+        deployed_at: Set(at),
+    };
+    let anew = OnConflict::columns([Column::NamespaceId, Column::Name])
+        .update_columns([Column::Declared, Column::DeployedBy, Column::DeployedAt])
+        .to_owned();
+    Entity::insert(row).on_conflict(anew).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Forgets a module that declares nothing any more.
+pub async fn forget<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<(), StoreError> {
+    Entity::delete_by_id((namespace, name.to_owned())).exec(tx).await?;
+    Ok(())
+}
+
+impl Kind {
+    fn table(self) -> &'static str {
+        match self {
+            Self::AlertChannel => "alert_channel",
+            Self::AlertRule => "alert_rule",
+            Self::Calendar => "calendar",
+            Self::Group => "concurrency_group",
+            Self::Workflow => "workflow",
+            Self::Schedule => "schedule",
+        }
+    }
+}
+
+/// Makes a thing that people made the module's.
+pub async fn adopt<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    kind: Kind,
+    id: Uuid,
+    module: &str,
+) -> Result<(), StoreError> {
+    let mut update = Query::update();
+    update.table(kind.table()).value("module", module).and_where(Expr::col("id").eq(id));
+    if kind == Kind::Schedule {
+        update.value("changed", Expr::cust(dialect.stamp("schedule")));
+    }
+    tx.execute(&update).await?;
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Namespaces.
+
+use entity::namespace::{ActiveModel, Column, Entity, Model};
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, sea_query::Expr,
+};
+use uuid::Uuid;
+
+use crate::store::{Page, StoreError, Window};
+
+/// The namespace of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
+}
+
+/// The namespaces of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// A page of the namespaces in the order in which they were made: of all, or of those of the given
+/// keys.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    only: Option<&[Uuid]>,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let mut list = Entity::find();
+    if let Some(only) = only {
+        list = list.filter(Column::Id.is_in(only.iter().copied()));
+    }
+    let mut query = list.clone();
+    if let Some(after) = window.after {
+        query = query.filter(Column::Id.gt(after));
+    }
+    let query = query.order_by_asc(Column::Id).limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// Adds a namespace; a name that exists is [`crate::store::Constraint::NamespaceName`].
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Gives a namespace another name.
+pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    let update = Entity::update_many().col_expr(Column::Name, Expr::value(name));
+    update.filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Sets the quotas of a namespace; none are as the server is configured.
+pub async fn set_quotas<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    quotas: Option<serde_json::Value>,
+) -> Result<(), StoreError> {
+    let row = ActiveModel { quotas: Set(quotas), ..ActiveModel::default() };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Says how long the namespace keeps its history; gives what it was before.
+pub async fn set_retention<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    days: Option<i32>,
+) -> Result<Option<i32>, StoreError> {
+    let before = Entity::find_by_id(id).one(tx).await?.and_then(|row| row.retention_days);
+    let update = Entity::update_many().col_expr(Column::RetentionDays, Expr::value(days));
+    update.filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(before)
+}

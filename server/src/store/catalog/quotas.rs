@@ -1,0 +1,127 @@
+//! What namespaces may use, and what they do.
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError};
+
+/// What was set for a namespace.
+#[derive(Clone, Debug, PartialEq, FromQueryResult)]
+pub struct Own {
+    /// Key.
+    pub id: Uuid,
+    /// Unique.
+    pub name: String,
+    /// See `entity::namespace`.
+    pub quotas: Option<serde_json::Value>,
+}
+
+/// What a namespace has of schedules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Usage {
+    /// That are not deleted.
+    pub schedules: i64,
+    /// Of all of them, in their busiest minutes.
+    pub fires_an_hour: i64,
+}
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules + other.schedules,
+            fires_an_hour: self.fires_an_hour + other.fires_an_hour,
+        }
+    }
+
+    /// What is left without the other.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules - other.schedules,
+            fires_an_hour: self.fires_an_hour - other.fires_an_hour,
+        }
+    }
+}
+
+impl Store {
+    /// What was set for namespaces.
+    pub async fn own_quotas(&self) -> Result<Vec<Own>, StoreError> {
+        let sql = "SELECT id, name, quotas FROM namespace WHERE quotas IS NOT NULL";
+        let rows = Own::find_by_statement(self.dialect().statement(sql, []));
+        Ok(rows.all(self.rounds()).await?)
+    }
+
+    /// How many runs of each namespace are at work on other nodes than `node`.
+    pub async fn live_elsewhere(
+        &self,
+        node: Uuid,
+        now: Timestamp,
+    ) -> Result<Vec<(Uuid, i64)>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            namespace_id: Uuid,
+            runs: i64,
+        }
+        let sql = format!(
+            "SELECT run.namespace_id, count(*) AS runs FROM run \
+             WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
+               AND run.node_id <> $1{} GROUP BY run.namespace_id",
+            self.dialect().live_runs("run.id", now)
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, [node.into()]));
+        let rows = rows.all(self.rounds()).await?;
+        Ok(rows.into_iter().map(|row| (row.namespace_id, row.runs)).collect())
+    }
+
+    /// How many runs of a namespace are at work.
+    pub async fn live_runs_of(&self, namespace: Uuid, now: Timestamp) -> Result<i64, StoreError> {
+        let sql = format!(
+            "SELECT count(*) AS runs FROM run WHERE run.state IN ('queued', 'running', 'retrying') \
+               AND run.state = 'running' AND run.namespace_id = $1{}",
+            self.dialect().live_runs("run.id", now)
+        );
+        let statement = self.dialect().statement(sql, [namespace.into()]);
+        let row = self.read().query_one_raw(statement).await?;
+        Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
+    }
+
+    /// Keeps others who ask so from saving schedules in the namespace until the transaction ends.
+    pub async fn lock_quotas(
+        &self,
+        tx: &impl ConnectionTrait,
+        namespace: Uuid,
+    ) -> Result<(), StoreError> {
+        if self.dialect().is_postgres() {
+            let sql = "SELECT id FROM namespace WHERE id = $1 FOR NO KEY UPDATE";
+            tx.query_one_raw(self.dialect().statement(sql, [namespace.into()])).await?;
+        }
+        Ok(())
+    }
+
+    /// What a namespace has of schedules, and what was set for it. Up to `most` schedules are
+    /// counted.
+    pub async fn usage(
+        &self,
+        connection: &impl ConnectionTrait,
+        namespace: Uuid,
+        most: i64,
+    ) -> Result<(Usage, Option<serde_json::Value>), StoreError> {
+        #[derive(FromQueryResult)]
+        struct Set {
+            quotas: Option<serde_json::Value>,
+        }
+        let set = "SELECT quotas FROM namespace WHERE id = $1";
+        let set = self.dialect().statement(set, [namespace.into()]);
+        let set = Set::find_by_statement(set).one(connection).await?;
+        let sql = "SELECT count(*) AS schedules, \
+               CAST(coalesce(sum(fires_an_hour), 0) AS bigint) AS fires_an_hour \
+             FROM (SELECT fires_an_hour FROM schedule \
+               WHERE namespace_id = $1 AND deleted_at IS NULL LIMIT $2) counted";
+        let statement = self.dialect().statement(sql, [namespace.into(), most.into()]);
+        let usage = Usage::find_by_statement(statement).one(connection).await?;
+        Ok((usage.unwrap_or_default(), set.and_then(|set| set.quotas)))
+    }
+}

@@ -1,0 +1,415 @@
+//! Schedules: finding, listing and the writes of the control plane. The planner's claims stand in
+//! their own file.
+//!
+//! Each write stamps `changed`, or the followers of the change feed would not see it.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Timestamp, audit_event,
+    schedule::{ActiveModel, Column, Entity, Model},
+    schedule_version,
+};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, Set, TryIntoModel,
+    sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
+};
+use uuid::Uuid;
+
+use super::{
+    expected::Expected,
+    many::{self, Manner, Things},
+};
+use crate::store::{Dialect, Page, Store, StoreError, Window, db::bulk::Bulk};
+
+/// The schedule of that key, deleted or not.
+pub async fn by_id<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// The living schedule of that key, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// The schedules of those keys, deleted ones too: history refers to them.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The living schedule of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        // The index has both: first as it is listed, then as it is.
+        .filter(Func::lower(Column::Name.into_expr()).eq(Func::lower(name)))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
+}
+
+/// The living schedules of those names.
+pub async fn by_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[String],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.is_in(names))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.all(connection).await?)
+}
+
+/// The living schedules that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// The living schedules that the module declared, and those of these names, whose cursors lie
+/// before their catch-up windows at `now`.
+pub async fn far_behind<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+    now: Timestamp,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(declared(namespace, theirs))
+        .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// Moves those cursors to the beginnings of the windows as if what lies before were accounted for:
+/// for a transaction that is taken back.
+pub async fn pass_over_far_behind<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::NextScheduledAt, window_begins(now))
+        .filter(declared(namespace, theirs))
+        .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+fn window_begins(now: Timestamp) -> SimpleExpr {
+    Expr::value(now.0).sub(Expr::col(Column::CatchUpWindowMs))
+}
+
+/// See the index `schedule_name`.
+const IF_NAME_FREE: &str =
+    "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
+
+/// Schedules to be, their first definitions, and their entries in the audit log.
+pub type NewRows =
+    (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
+
+/// Adds those schedules whose names no living one has, and says which those are.
+pub async fn insert_if_names_free<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    rows: NewRows,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let (stamp, tail) = if_names_free(dialect, "id");
+    many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
+}
+
+/// The same, and gives their rows back.
+pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    rows: NewRows,
+) -> Result<Vec<Model>, StoreError> {
+    let (stamp, tail) = if_names_free(dialect, "*");
+    let mut written = Vec::new();
+    for statement in things(rows).insert(dialect, manner(&stamp, &tail))? {
+        written.extend(Entity::find().from_raw_sql(statement).all(tx).await?);
+    }
+    Ok(written)
+}
+
+/// The same in one statement that is a transaction by itself; for PostgreSQL. None are added unless
+/// all that is expected holds.
+pub async fn make_at_once_if_names_free(
+    store: &Store,
+    rows: NewRows,
+    expected: &[Expected],
+) -> Result<Vec<Model>, StoreError> {
+    let dialect = store.dialect();
+    // What the database decides, and what it writes down in its own way. The rest is known.
+    let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
+    let model = |row: &ActiveModel| ActiveModel { changed: Set(0), ..row.clone() }.try_into_model();
+    let asked: Vec<Model> = rows.0.iter().map(model).collect::<Result<_, _>>()?;
+    let mut asked: HashMap<Uuid, Model> = asked.into_iter().map(|row| (row.id, row)).collect();
+    let mut made = Vec::new();
+    for statement in things(rows).insert_at_once(dialect, manner(&stamp, &tail), Some(expected))? {
+        for row in store.write_rows(statement).await? {
+            let Some(one) = asked.remove(&row.try_get_by_index(0)?) else { continue };
+            made.push(Model {
+                changed: row.try_get_by_index(1)?,
+                context: row.try_get_by_index(2)?,
+                ping: row.try_get_by_index(3)?,
+                ..one
+            });
+        }
+    }
+    Ok(made)
+}
+
+fn if_names_free(dialect: &Dialect, returned: &str) -> (String, String) {
+    (dialect.stamp("schedule"), format!("{IF_NAME_FREE} RETURNING {returned}"))
+}
+
+fn manner<'a>(stamp: &'a str, tail: &'a str) -> Manner<'a> {
+    Manner { stamp: Some(("changed", stamp)), tail }
+}
+
+fn things(
+    rows: NewRows,
+) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
+    Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
+}
+
+/// Writes the set columns of `row` if the living schedule still has `version`.
+pub async fn update_if_version<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    version: i32,
+    row: ActiveModel,
+) -> Result<bool, StoreError> {
+    let update = Entity::update_many()
+        .set(row)
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .filter(Column::Version.eq(version))
+        .filter(Column::DeletedAt.is_null());
+    Ok(update.exec(tx).await?.rows_affected == 1)
+}
+
+/// Tells the followers of the schedules that something about them changed. They are locked in the
+/// order of their keys.
+pub async fn stamp<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    ids: &[Uuid],
+) -> Result<(), StoreError> {
+    lock_all(tx, Column::Id.is_in(ids.iter().copied())).await?;
+    Entity::update_many()
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.is_in(ids.iter().copied()))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Locks the living schedules that the module declared, and those of these names, until the
+/// transaction ends.
+pub async fn lock_declared<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+) -> Result<(), StoreError> {
+    lock_all(tx, declared(namespace, theirs)).await
+}
+
+async fn lock_all<C: ConnectionTrait>(tx: &C, which: impl IntoCondition) -> Result<(), StoreError> {
+    let query = Entity::find().select_only().column(Column::Id).filter(which);
+    let query = query.order_by_asc(Column::Id).lock_exclusive();
+    query.into_tuple::<Uuid>().all(tx).await?;
+    Ok(())
+}
+
+fn declared(namespace: Uuid, (module, names): (&str, &[String])) -> Condition {
+    let theirs = Condition::any().add(Column::Module.eq(module)).add(Column::Name.is_in(names));
+    Condition::all()
+        .add(Column::NamespaceId.eq(namespace))
+        .add(Column::DeletedAt.is_null())
+        .add(theirs)
+}
+
+/// Deletes the schedule, softly: it fires no more and its name is free.
+pub async fn delete<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::DeletedAt, Expr::value(at))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .col_expr(Column::Enabled, Expr::value(false))
+        .col_expr(Column::PausedUntil, Expr::value(None::<Timestamp>))
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// A page of the schedules that were deleted and not purged yet, the last deleted first.
+pub async fn deleted<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<(Timestamp, Uuid)>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_not_null());
+    let mut query = list
+        .clone()
+        .order_by_desc(Column::DeletedAt)
+        .order_by_desc(Column::Id)
+        .limit(window.reach());
+    if let Some((at, id)) = window.after {
+        let earlier = Condition::any()
+            .add(Column::DeletedAt.lt(at))
+            .add(Column::DeletedAt.eq(at).and(Column::Id.lt(id)));
+        query = query.filter(earlier);
+    }
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// The deleted schedule of that key, locked until the transaction ends.
+pub async fn lock_deleted<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_not_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// Brings a deleted schedule back with the set columns of `row`. A name that is taken is
+/// [`crate::store::Constraint::ScheduleName`].
+pub async fn undelete<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .set(row)
+        .col_expr(Column::DeletedAt, Expr::value(None::<Timestamp>))
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .filter(Column::DeletedAt.is_not_null())
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Adds a definition to the history.
+pub async fn insert_version<C: ConnectionTrait>(
+    tx: &C,
+    row: schedule_version::ActiveModel,
+) -> Result<(), StoreError> {
+    schedule_version::Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// One definition of the history.
+pub async fn version<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    version: i32,
+) -> Result<Option<schedule_version::Model>, StoreError> {
+    Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
+}
+
+/// Some definitions of the history, in no order.
+pub async fn versions_of<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    versions: &[i32],
+) -> Result<Vec<schedule_version::Model>, StoreError> {
+    let query = schedule_version::Entity::find()
+        .filter(schedule_version::Column::ScheduleId.eq(id))
+        .filter(schedule_version::Column::Version.is_in(versions.iter().copied()));
+    Ok(query.all(connection).await?)
+}
+
+/// A page of a schedule's history, newest first. The key is the version.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    window: &Window<i32>,
+) -> Result<Page<schedule_version::Model>, StoreError> {
+    use schedule_version::{Column, Entity};
+    let list = Entity::find().filter(Column::ScheduleId.eq(id));
+    let query = list
+        .clone()
+        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
+        .order_by_desc(Column::Version)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// The living schedules of those namespaces and names: key, namespace, name.
+pub async fn by_paths(
+    store: &Store,
+    paths: &[(&str, &str)],
+) -> Result<Vec<(Uuid, String, String)>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+        namespace: String,
+        name: String,
+    }
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = Bulk::default()
+        .text("namespace", paths.iter().map(|(namespace, _)| (*namespace).to_owned()))
+        .text("name", paths.iter().map(|(_, name)| (*name).to_owned()));
+    let sql = "SELECT s.id, n.name AS namespace, s.name FROM v \
+         JOIN namespace n ON n.name = v.namespace \
+         JOIN schedule s ON s.namespace_id = n.id AND lower(s.name) = lower(v.name) \
+           AND s.name = v.name AND s.deleted_at IS NULL";
+    let statement = rows.statement(store.dialect(), sql, vec![]);
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
+}
+
+/// Some of the living schedules that have a retention of their own, by name: key, name, days.
+pub async fn with_own_retention<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    most: u64,
+) -> Result<Vec<(Uuid, String, i32)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .columns([Column::Id, Column::Name, Column::RetentionDays])
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .filter(Column::RetentionDays.is_not_null())
+        .order_by_asc(Column::Name)
+        .limit(most);
+    Ok(query.into_tuple().all(connection).await?)
+}

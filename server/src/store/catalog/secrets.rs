@@ -1,0 +1,145 @@
+//! Secrets, sealed. Nothing here can open one.
+
+use entity::{
+    run,
+    secret::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+};
+use uuid::Uuid;
+
+use crate::store::{DatabaseTransaction, Dialect, Page, StoreError, Window};
+
+/// Names the advisory lock of whoever decides by which key secrets are sealed.
+const SEALING: i64 = 0x6361_7269_7365_616c;
+
+/// Lets nobody else seal until the end of the transaction: which keys are in use stays as it is
+/// seen after this. (SQLite's one writer is one lock for all.)
+pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result<(), StoreError> {
+    if dialect.is_postgres() {
+        let lock = format!("SELECT pg_advisory_xact_lock({SEALING})");
+        tx.execute_unprepared(&lock).await?;
+    }
+    Ok(())
+}
+
+/// The secrets of those names in the namespace of a run.
+pub async fn of_run<C: ConnectionTrait>(
+    connection: &C,
+    run: Uuid,
+    names: &[String],
+) -> Result<Vec<Model>, StoreError> {
+    let namespace = run::Entity::find()
+        .select_only()
+        .column(run::Column::NamespaceId)
+        .filter(run::Column::Id.eq(run));
+    let query = Entity::find()
+        .filter(Column::NamespaceId.in_subquery(namespace.into_query()))
+        .filter(Column::Name.is_in(names));
+    Ok(query.all(connection).await?)
+}
+
+/// The secrets of those names in a namespace.
+pub async fn of_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[String],
+) -> Result<Vec<Model>, StoreError> {
+    let query =
+        Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Name.is_in(names));
+    Ok(query.all(connection).await?)
+}
+
+/// The secret of that name, locked.
+pub async fn lock<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// The secret of that key.
+pub async fn by_id<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// A page of a namespace's secrets by name.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<String>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    let mut query = list.clone();
+    if let Some(after) = &window.after {
+        query = query.filter(Column::Name.gt(after.as_str()));
+    }
+    let query = query.order_by_asc(Column::Name).limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// All secrets, by namespace and name.
+pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().order_by_asc(Column::NamespaceId).order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// Each key that seals something, and the name of a secret that it seals.
+pub async fn samples<C: ConnectionTrait>(
+    connection: &C,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::KeyId)
+        .column_as(Column::Name.min(), "name")
+        .group_by(Column::KeyId)
+        .order_by_asc(Column::KeyId);
+    Ok(query.into_tuple().all(connection).await?)
+}
+
+/// Secrets that another key than that one seals, after one of them, locked: at most `most`.
+pub async fn lock_sealed_otherwise<C: ConnectionTrait>(
+    tx: &C,
+    key_id: &str,
+    after: Option<Uuid>,
+    most: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::KeyId.ne(key_id))
+        .apply_if(after, |query, id| query.filter(Column::Id.gt(id)))
+        .order_by_asc(Column::Id)
+        .limit(most)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// Adds a secret; a name that exists is [`crate::store::Constraint::SecretName`].
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Writes the set columns of `row`.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Removes a secret.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}

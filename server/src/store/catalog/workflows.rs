@@ -1,0 +1,269 @@
+//! Workflows and the immutable versions of their definitions.
+
+use std::collections::HashSet;
+
+use entity::{
+    Timestamp, audit_event, schedule,
+    workflow::{ActiveModel, Column, Entity, Model},
+    workflow_version,
+};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use super::many::{self, Manner, Things};
+use crate::store::{Dialect, Page, Store, StoreError, Window};
+
+/// The living workflow of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
+}
+
+/// The workflows of those keys, deleted ones too: history refers to them.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The living workflows of a namespace by name, at most `most`.
+pub async fn all<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    most: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name)
+        .limit(most);
+    Ok(query.all(connection).await?)
+}
+
+/// The living workflows that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// How many living schedules run the workflow, without `except`.
+pub async fn users<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    except: Option<Uuid>,
+) -> Result<u64, StoreError> {
+    let mut query = schedule::Entity::find()
+        .filter(schedule::Column::WorkflowId.eq(id))
+        .filter(schedule::Column::DeletedAt.is_null());
+    if let Some(except) = except {
+        query = query.filter(schedule::Column::Id.ne(except));
+    }
+    Ok(query.count(connection).await?)
+}
+
+/// The definitions of those versions, in no order.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    keys: &[(Uuid, i32)],
+) -> Result<Vec<workflow_version::Model>, StoreError> {
+    use workflow_version::{Column, Entity};
+    let mut wanted = Condition::any();
+    for (id, version) in keys {
+        wanted = wanted.add(Column::WorkflowId.eq(*id).and(Column::Version.eq(*version)));
+    }
+    Ok(Entity::find().filter(wanted).all(connection).await?)
+}
+
+/// One definition.
+pub async fn version<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    version: i32,
+) -> Result<Option<workflow_version::Model>, StoreError> {
+    Ok(workflow_version::Entity::find_by_id((id, version)).one(connection).await?)
+}
+
+/// A page of the living workflows, by name without regard to case, then by key.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<(String, Uuid)>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null());
+    let mut query =
+        list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
+    if let Some((name, id)) = &window.after {
+        let later = Condition::any()
+            .add(folded().gt(name.as_str()))
+            .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
+        query = query.filter(later);
+    }
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+fn folded() -> SimpleExpr {
+    Func::lower(Expr::col((Entity, Column::Name))).into()
+}
+
+/// A page of a workflow's definitions, newest first. The key is the version.
+pub async fn history<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    window: &Window<i32>,
+) -> Result<Page<workflow_version::Model>, StoreError> {
+    use workflow_version::{Column, Entity};
+    let list = Entity::find().filter(Column::WorkflowId.eq(id));
+    let query = list
+        .clone()
+        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
+        .order_by_desc(Column::Version)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// The living workflow, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// See the index `workflow_name`.
+const IF_NAME_FREE: &str =
+    "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
+
+/// Workflows to be, their first definitions, and their entries in the audit log.
+pub type NewRows =
+    (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
+
+/// Adds those workflows whose names no living one has, and says which those are.
+pub async fn insert_if_names_free<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    rows: NewRows,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let manner = Manner { tail: IF_NAME_FREE, ..Manner::default() };
+    let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };
+    many::written(tx, things.insert(dialect, manner)?).await
+}
+
+/// A namespace, and a living workflow of it.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Place {
+    /// The namespace.
+    pub namespace_id: Uuid,
+    /// The workflow, unless the namespace has none of that name.
+    pub workflow_id: Option<Uuid>,
+    /// Its current version.
+    pub version: Option<i32>,
+}
+
+/// The namespace of that name, and its workflow of that name.
+pub async fn place(
+    store: &Store,
+    namespace: &str,
+    workflow: &str,
+) -> Result<Option<Place>, StoreError> {
+    let sql = "SELECT n.id AS namespace_id, w.id AS workflow_id, w.version FROM namespace n \
+         LEFT JOIN workflow w ON w.namespace_id = n.id AND w.name = $2 AND w.deleted_at IS NULL \
+         WHERE n.name = $1";
+    let statement = store.dialect().statement(sql, [namespace.into(), workflow.into()]);
+    Ok(Place::find_by_statement(statement).one(store.rounds()).await?)
+}
+
+/// Those of `names` that living workflows have.
+pub async fn taken_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[&str],
+) -> Result<HashSet<String>, StoreError> {
+    if names.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Name)
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.is_in(names.iter().copied()))
+        .filter(Column::DeletedAt.is_null());
+    let names: Vec<String> = query.into_tuple().all(connection).await?;
+    Ok(names.into_iter().collect())
+}
+
+/// Makes `version` the current definition.
+pub async fn supersede<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    number: i32,
+    at: Timestamp,
+    version: workflow_version::ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Version, Expr::value(number))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    insert_version(tx, version).await
+}
+
+/// Gives the workflow another name; one that is taken is [`crate::store::Constraint::WorkflowName`].
+pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Brings a deleted workflow back under that name; one that is taken is
+/// [`crate::store::Constraint::WorkflowName`].
+pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .col_expr(Column::DeletedAt, Expr::value(None::<Timestamp>))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Deletes the workflow, softly.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::DeletedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+async fn insert_version<C: ConnectionTrait>(
+    tx: &C,
+    version: workflow_version::ActiveModel,
+) -> Result<(), StoreError> {
+    workflow_version::Entity::insert(version).exec_without_returning(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! Terms of ownership of the services that one node does for all, on the database's clock.
+
+use std::time::Duration;
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
+use uuid::Uuid;
+
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::bulk::{Bulk, returned_ids},
+};
+
+/// The answer to who may do a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// This node, in this epoch, until its term ends.
+    Held(i64),
+    /// Another one.
+    Elsewhere,
+}
+
+/// The term of somebody else, as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theirs {
+    /// Counts the holders.
+    pub epoch: i64,
+    /// When it ends on the database's clock.
+    pub until_at: Timestamp,
+    /// How much of it was left by that.
+    pub left: Duration,
+}
+
+impl Theirs {
+    /// Whether it is the same term, not renewed.
+    pub fn is_still(&self, other: &Self) -> bool {
+        (self.epoch, self.until_at) == (other.epoch, other.until_at)
+    }
+}
+
+/// What each write of a service names that one node does for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// The service.
+    pub name: &'static str,
+    /// Who does it.
+    pub holder: Uuid,
+    /// In which epoch.
+    pub epoch: i64,
+}
+
+/// A lease that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct HeldLease {
+    /// The service.
+    pub name: String,
+    /// The life of a node.
+    pub holder: Uuid,
+    /// Counts the holders.
+    pub epoch: i64,
+}
+
+/// How a lease came to be held.
+enum Hold {
+    /// It was this node's before, in this epoch.
+    Renewed(i64),
+    /// It was another's, or nobody's.
+    Taken {
+        epoch: i64,
+        /// The nodes whose rows were written by others at that moment.
+        untold: Vec<Uuid>,
+    },
+    /// It is another's.
+    Theirs(Theirs),
+}
+
+/// The life of whoever asks, if it takes on anything.
+const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
+    AND node.draining_at IS NULL";
+
+async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        epoch: i64,
+    }
+    Ok(Row::find_by_statement(statement).one(tx).await?.map(|row| row.epoch))
+}
+
+impl Store {
+    /// Begins a transaction of a service that one node does for all; nothing, if the lease that
+    /// `fence` names is not held any more. Until the transaction ends nobody else can take it.
+    pub async fn begin_if_held(
+        &self,
+        fence: &Fence,
+    ) -> Result<Option<DatabaseTransaction>, StoreError> {
+        let tx = self.begin().await?;
+        if self.holds_lease(&tx, fence).await? {
+            return Ok(Some(tx));
+        }
+        tx.rollback().await?;
+        Ok(None)
+    }
+
+    /// Whether the lease is still what `fence` names, to the end of the transaction.
+    pub async fn holds_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        fence: &Fence,
+    ) -> Result<bool, StoreError> {
+        // SQLite's one writer is a lock on everything.
+        let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
+        let sql = format!(
+            "SELECT epoch FROM lease WHERE name = $1 AND holder = $2 AND epoch = $3 \
+               AND until_at >= {} {lock}",
+            self.dialect().now()
+        );
+        let values = [fence.name.into(), fence.holder.into(), fence.epoch.into()];
+        Ok(tx.query_one_raw(self.dialect().statement(sql, values)).await?.is_some())
+    }
+
+    /// The leases that living nodes have.
+    pub async fn held_leases(&self) -> Result<Vec<HeldLease>, StoreError> {
+        let sql = format!(
+            "SELECT lease.name, lease.holder, lease.epoch FROM lease \
+             JOIN node ON node.id = lease.holder \
+             WHERE lease.until_at >= {} AND node.state = 'alive' ORDER BY lease.name",
+            self.dialect().now()
+        );
+        let leases = HeldLease::find_by_statement(self.dialect().statement(sql, []));
+        Ok(leases.all(self.read()).await?)
+    }
+
+    /// Takes the lease if it is free or its term is over, or renews one's own. A node whose life
+    /// is over holds nothing any more.
+    ///
+    /// Whoever finds it to be another's has written nothing: nodes ask again and again.
+    pub async fn hold_lease_if_free(
+        &self,
+        name: &str,
+        holder: Uuid,
+        term: Duration,
+    ) -> Result<Term, StoreError> {
+        Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
+    }
+
+    /// The same, if what another has is still the term that is `over` by a clock that nobody steps,
+    /// too. Else says what the other has, as far as it could be read.
+    pub async fn hold_lease_if_over(
+        &self,
+        name: &str,
+        holder: Uuid,
+        term: Duration,
+        over: Option<Theirs>,
+    ) -> Result<(Term, Option<Theirs>), StoreError> {
+        let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
+        let tx = self.begin().await?;
+        if self.dialect().is_postgres() {
+            // The holder writes at this moment, or was frozen while it did: nobody waits for it.
+            tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
+        }
+        match self.hold_in(&tx, name, (holder, term), over).await {
+            Ok(Some(Hold::Renewed(epoch))) => {
+                self.commit_unseen(tx).await?;
+                Ok((Term::Held(epoch), None))
+            }
+            // That it is another's now is told to who follows the nodes.
+            Ok(Some(Hold::Taken { epoch, untold })) => {
+                self.commit(tx).await?;
+                if let Err(error) = self.tell_of(&untold).await {
+                    // Those that write their rows at this moment tell it with their next beat.
+                    tracing::debug!(name, "failed to tell that a lease has moved: {error}");
+                }
+                Ok((Term::Held(epoch), None))
+            }
+            Ok(Some(Hold::Theirs(theirs))) => {
+                tx.rollback().await?;
+                Ok((Term::Elsewhere, Some(theirs)))
+            }
+            Ok(None) => {
+                tx.rollback().await?;
+                Ok((Term::Elsewhere, None))
+            }
+            Err(error) if error.is_lock_refused() => {
+                tx.rollback().await?;
+                Ok((Term::Elsewhere, None))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renews or takes it.
+    async fn hold_in(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        (holder, term): (Uuid, i64),
+        over: Option<Theirs>,
+    ) -> Result<Option<Hold>, StoreError> {
+        if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
+            return Ok(Some(Hold::Renewed(epoch)));
+        }
+        match self.term_of_another(tx, name).await? {
+            Some(theirs) if !over.is_some_and(|over| over.is_still(&theirs)) => {
+                Ok(Some(Hold::Theirs(theirs)))
+            }
+            Some(_) | None => self.take_lease(tx, name, (holder, term), over).await,
+        }
+    }
+
+    /// Makes the term of whoever has it longer; gives the epoch.
+    async fn renew_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        holder: Uuid,
+        term: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let sql = format!(
+            "UPDATE lease SET until_at = {} + $3 WHERE name = $1 AND holder = $2 \
+               AND EXISTS ({TAKES_ON}) RETURNING epoch",
+            self.dialect().now()
+        );
+        let statement = self.dialect().statement(sql, [name.into(), holder.into(), term.into()]);
+        epoch(tx, statement).await
+    }
+
+    /// What somebody has of it who is alive.
+    async fn term_of_another(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+    ) -> Result<Option<Theirs>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            epoch: i64,
+            until_at: Timestamp,
+            now: i64,
+        }
+        let now = self.dialect().now();
+        let sql = format!(
+            "SELECT lease.epoch, lease.until_at, CAST({now} AS bigint) AS now \
+             FROM lease JOIN node ON node.id = lease.holder \
+             WHERE lease.name = $1 AND lease.until_at >= {now} AND node.state = 'alive'"
+        );
+        let row = Row::find_by_statement(self.dialect().statement(sql, [name.into()]));
+        let theirs = |Row { epoch, until_at, now }: Row| {
+            let left = u64::try_from(until_at.0.saturating_sub(now)).unwrap_or(0);
+            Theirs { epoch, until_at, left: Duration::from_millis(left) }
+        };
+        Ok(row.one(tx).await?.map(theirs))
+    }
+
+    /// Begins a term, unless somebody was quicker. Both nodes have changed by that.
+    async fn take_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        (holder, term): (Uuid, i64),
+        over: Option<Theirs>,
+    ) -> Result<Option<Hold>, StoreError> {
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let concerned = "SELECT node.id FROM node WHERE node.id = $2 OR node.id IN \
+            (SELECT lease.holder FROM lease WHERE lease.name = $1)";
+        let values = || -> [sea_orm::Value; 2] { [name.into(), holder.into()] };
+        let concerns = self.dialect().statement(concerned, values());
+        let mut untold = returned_ids(tx, concerns).await?;
+        // Nobody waits here for one whose row somebody writes at this moment.
+        let sql = format!(
+            "UPDATE node SET changed = {stamp} WHERE id IN ({concerned} {}) RETURNING id",
+            self.dialect().skip_locked("node")
+        );
+        let told = returned_ids(tx, self.dialect().statement(sql, values())).await?;
+        untold.retain(|node| !told.contains(node));
+        let sql = format!(
+            "INSERT INTO lease (name, holder, epoch, until_at) \
+             SELECT $1, $2, 1, {now} + $3 WHERE EXISTS ({TAKES_ON}) \
+             ON CONFLICT (name) DO UPDATE SET epoch = lease.epoch + 1, \
+               holder = excluded.holder, until_at = excluded.until_at \
+             WHERE lease.until_at < {now} OR NOT EXISTS (SELECT 1 FROM node \
+               WHERE node.id = lease.holder AND node.state = 'alive') \
+               OR (lease.epoch = $4 AND lease.until_at = $5) \
+             RETURNING epoch"
+        );
+        // No lease has such an epoch.
+        let (epoch_over, until_over) = over.map_or((-1, 0), |over| (over.epoch, over.until_at.0));
+        let values =
+            [name.into(), holder.into(), term.into(), epoch_over.into(), until_over.into()];
+        let statement = self.dialect().statement(sql, values);
+        let epoch = epoch(tx, statement).await?;
+        Ok(epoch.map(|epoch| Hold::Taken { epoch, untold: untold.into_iter().collect() }))
+    }
+
+    /// Has these nodes count as changed once more: who follows them may have read them between
+    /// their own write and that of the lease.
+    async fn tell_of(&self, nodes: &[Uuid]) -> Result<(), StoreError> {
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let tx = self.begin().await?;
+        if self.dialect().is_postgres() {
+            tx.execute_unprepared("SET LOCAL lock_timeout = '1s'").await?;
+        }
+        let sql = format!(
+            "UPDATE node SET changed = {} WHERE id IN (SELECT id FROM v)",
+            self.dialect().stamp("node")
+        );
+        let nodes = Bulk::default().uuid("id", nodes.iter().copied());
+        tx.execute_raw(nodes.statement(self.dialect(), &sql, vec![])).await?;
+        self.commit(tx).await
+    }
+
+    /// The name of the node that has the lease, if one is alive that has.
+    pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            name: String,
+        }
+        let sql = format!(
+            "SELECT node.name FROM lease JOIN node ON node.id = lease.holder \
+             WHERE lease.name = $1 AND lease.until_at >= {} AND node.state = 'alive'",
+            self.dialect().now()
+        );
+        let statement = self.dialect().statement(sql, [name.into()]);
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map(|row| row.name))
+    }
+
+    /// The time on the clock that leases follow.
+    pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
+        self.lease_time_by(self.read()).await
+    }
+
+    /// The same, asked through a connection that the caller has: nobody waits for another one.
+    pub async fn lease_time_by<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<Timestamp, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            now: i64,
+        }
+        let sql = format!("SELECT CAST({} AS bigint) AS now", self.dialect().now());
+        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
+        Ok(Timestamp(row.await?.map_or(0, |row| row.now)))
+    }
+}

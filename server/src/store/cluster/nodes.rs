@@ -1,0 +1,398 @@
+//! The nodes' lives and heartbeats, on the database's clock.
+
+use std::time::Duration;
+
+use entity::{
+    Strings, Timestamp,
+    node::{self, BeatsIn},
+};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect,
+};
+use uuid::Uuid;
+
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::bulk::{Bulk, returned_ids},
+};
+
+/// What a node says of itself when it joins.
+#[derive(Clone, Debug, Default)]
+pub struct Joining {
+    /// Key of this life.
+    pub id: Uuid,
+    /// The name that the operator knows.
+    pub name: String,
+    /// Version of the program.
+    pub version: String,
+    /// Version of its zone data.
+    pub zone_data: String,
+    /// The process, as its machine tells it from others; empty where it does not.
+    pub process: String,
+    /// What it does.
+    pub roles: Vec<String>,
+    /// What runs may ask of it.
+    pub tags: Vec<String>,
+    /// How many runs it takes at once.
+    pub capacity: i32,
+    /// How far its clock is ahead of the database's.
+    pub clock_offset_ms: i64,
+    /// Where its heartbeats go.
+    pub beats_in: BeatsIn,
+}
+
+/// Whether a node may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heartbeat {
+    /// It may. What the database's clock showed.
+    Alive(Timestamp),
+    /// It was declared dead: what it held may be another's by now.
+    Lost,
+}
+
+/// What a node says of itself with each beat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beat {
+    /// How many runs it holds.
+    pub held: i32,
+    /// How far its clock was ahead of the database's when that was looked at last.
+    pub clock_offset_ms: i64,
+    /// Why it cannot reach Redis, if it is to and cannot.
+    pub redis_problem: Option<String>,
+}
+
+/// The time before a node in which no scheduler may have been there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SchedulerGap {
+    /// When any other scheduler was last seen, if one ever was.
+    pub last_before: Option<Timestamp>,
+    /// When this node began.
+    pub started_at: Timestamp,
+}
+
+impl Store {
+    /// When a node began, and when any other scheduler was last seen. None if that is not known
+    /// here: heartbeats that go elsewhere leave no trace in the table.
+    pub async fn scheduler_gap(
+        &self,
+        tx: &DatabaseTransaction,
+        node: Uuid,
+    ) -> Result<Option<SchedulerGap>, StoreError> {
+        let roles = if self.dialect().is_postgres() { "o.roles::text" } else { "o.roles" };
+        let sql = format!(
+            "SELECT n.started_at, (SELECT max(CASE WHEN o.state = 'left' AND o.ended_at IS NOT NULL \
+               THEN o.ended_at ELSE o.heartbeat_at END) FROM node o \
+               WHERE o.id <> n.id AND {roles} LIKE '%scheduler%') AS last_before \
+             FROM node n WHERE n.id = $1 \
+               AND NOT EXISTS (SELECT 1 FROM node r WHERE r.beats_in = 'redis')"
+        );
+        let statement = self.dialect().statement(sql, [node.into()]);
+        Ok(SchedulerGap::find_by_statement(statement).one(tx).await?)
+    }
+}
+
+/// A life that nobody has ended, with how long it has been silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Living {
+    /// Its row.
+    pub node: node::Model,
+    /// Since its last heartbeat.
+    pub silence: Duration,
+    /// The number of the last beat that was heard of it elsewhere.
+    pub beat: Option<u64>,
+    /// When a heartbeat was last written into its row.
+    pub written_at: Timestamp,
+    /// What the database's clock showed when the row was read.
+    pub read_at: Timestamp,
+}
+
+impl Living {
+    /// Whether its silence proves that its life is over. That of a row into which heartbeats do not
+    /// go proves nothing: such a node must have left a doubt without an answer for as long.
+    pub fn is_over(&self, expiry: Duration) -> bool {
+        let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
+        self.silence > expiry
+            && match self.node.beats_in {
+                BeatsIn::Database => true,
+                BeatsIn::Redis => self.node.doubted_at.is_some_and(unanswered),
+            }
+    }
+
+    /// How old its row is.
+    pub fn row_age(&self) -> Duration {
+        let age = self.read_at.0.saturating_sub(self.written_at.0);
+        Duration::from_millis(u64::try_from(age).unwrap_or(0))
+    }
+}
+
+/// Who has a node take nothing on, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// A user's name.
+    pub by: String,
+    /// In their words.
+    pub reason: String,
+}
+
+/// A doubt whether a node lives whose heartbeats do not go into its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Its life.
+    pub node: Uuid,
+    /// For how long it was heard to be silent: so much of the time in which it may answer is over.
+    pub heard: Duration,
+}
+
+/// A life whose row had no heartbeat for the expiry, as somebody saw by a clock that is not stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// Its key.
+    pub node: Uuid,
+    /// The last heartbeat in its row.
+    pub since: Timestamp,
+    /// Whether that stood there for the whole expiry before the eyes of whoever says so: then it is
+    /// silent whatever the database's clock shows.
+    pub is_watched: bool,
+    /// Whether a doubt stood there without an answer for as long.
+    pub is_unanswered: bool,
+}
+
+/// A node whose heartbeats go elsewhere is doubted after that part of the expiry.
+pub const DOUBTED_AFTER: u32 = 3;
+
+impl Store {
+    /// Begins a new life of the node's name. Its earlier lives are over: whoever bears the name
+    /// now says so.
+    pub async fn join(&self, node: &Joining) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let sql = format!(
+            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} \
+             WHERE name = $1 AND state = 'alive'"
+        );
+        tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
+        // A process that begins anew because it was declared dead is as drained as it was.
+        let before = |column: &str| {
+            format!(
+                "(SELECT n.{column} FROM node n WHERE n.name = $2 AND n.process = $6 \
+                   AND n.process <> '' ORDER BY n.incarnation DESC LIMIT 1)"
+            )
+        };
+        let sql = format!(
+            "INSERT INTO node (id, name, incarnation, state, version, zone_data, schema, process, \
+               roles, tags, capacity, held, clock_offset_ms, beats_in, started_at, heartbeat_at, \
+               changed, drained_at, drained_by, drain_reason) \
+             SELECT $1, $2, coalesce((SELECT max(incarnation) FROM node WHERE name = $2), 0) + 1, \
+               'alive', $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, {now}, {now}, {stamp}, \
+               {}, {}, {}",
+            before("drained_at"),
+            before("drained_by"),
+            before("drain_reason")
+        );
+        let values = [
+            node.id.into(),
+            node.name.clone().into(),
+            node.version.clone().into(),
+            node.zone_data.clone().into(),
+            Self::latest_migration().into(),
+            node.process.clone().into(),
+            Strings(node.roles.clone()).into(),
+            Strings(node.tags.clone()).into(),
+            node.capacity.into(),
+            node.clock_offset_ms.into(),
+            node.beats_in.to_value().into(),
+        ];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        self.commit(tx).await
+    }
+
+    /// Says in its row that the node is alive, unless it was declared dead. That answers every
+    /// doubt. Who follows the nodes is not woken by that, and reads it a moment later.
+    pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<Heartbeat, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            heartbeat_at: Timestamp,
+        }
+        let tx = self.begin_heartbeat().await?;
+        let sql = format!(
+            "UPDATE node SET heartbeat_at = {}, held = $2, clock_offset_ms = $3, \
+               redis_problem = $4, doubted_at = NULL, changed = {} \
+             WHERE id = $1 AND state = 'alive' RETURNING heartbeat_at",
+            self.dialect().now(),
+            self.dialect().stamp("node")
+        );
+        let values =
+            [node.into(), beat.held.into(), beat.clock_offset_ms.into(), beat.redis_problem.into()];
+        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
+        self.commit_unseen(tx).await?;
+        Ok(row.map_or(Heartbeat::Lost, |row| Heartbeat::Alive(row.heartbeat_at)))
+    }
+
+    /// The lives that nobody has ended, by name; also those that have been silent for long.
+    pub async fn living_nodes(&self) -> Result<Vec<Living>, StoreError> {
+        self.living_nodes_by(self.read()).await
+    }
+
+    /// The same, asked through a connection that the caller has.
+    pub(crate) async fn living_nodes_by<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<Vec<Living>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            #[sea_orm(nested)]
+            node: node::Model,
+            read_at: Timestamp,
+        }
+        let sql = format!(
+            "SELECT node.*, {} AS read_at FROM node \
+             WHERE node.state = 'alive' ORDER BY node.name",
+            self.dialect().now()
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, []));
+        let living = |row: Row| {
+            let Row { node, read_at } = row;
+            let written_at = node.heartbeat_at;
+            let mut living =
+                Living { node, silence: Duration::ZERO, beat: None, written_at, read_at };
+            living.silence = living.row_age();
+            living
+        };
+        Ok(rows.all(connection).await?.into_iter().map(living).collect())
+    }
+
+    /// One life.
+    pub async fn node(&self, id: Uuid) -> Result<Option<node::Model>, StoreError> {
+        Ok(node::Entity::find_by_id(id).one(self.read()).await?)
+    }
+
+    /// Says that the node only brings to an end what it holds, and gives up its leases.
+    pub async fn drain(&self, node: Uuid) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let sql = format!(
+            "UPDATE node SET draining_at = {now}, changed = {stamp} \
+             WHERE id = $1 AND draining_at IS NULL"
+        );
+        tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
+        let sql = format!("UPDATE lease SET until_at = {now} - 1 WHERE holder = $1");
+        tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
+        self.commit(tx).await
+    }
+
+    /// Says that the node takes nothing on, or does again; its leases end with that. Gives its row
+    /// as it was, if it is alive.
+    pub async fn set_drain_if_alive(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+        drain: Option<&Drain>,
+    ) -> Result<Option<node::Model>, StoreError> {
+        let living = node::Entity::find_by_id(id)
+            .filter(node::Column::State.eq(node::State::Alive))
+            .lock_exclusive();
+        let Some(before) = living.one(tx).await? else { return Ok(None) };
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let at = if drain.is_some() {
+            format!("coalesce(drained_at, {now})")
+        } else {
+            "NULL".to_owned()
+        };
+        let sql = format!(
+            "UPDATE node SET drained_at = {at}, drained_by = $2, drain_reason = $3, \
+               changed = {stamp} WHERE id = $1"
+        );
+        let by = drain.map(|drain| drain.by.clone());
+        let reason = drain.map(|drain| drain.reason.clone());
+        let values = [id.into(), by.into(), reason.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        if drain.is_some() {
+            let sql = format!("UPDATE lease SET until_at = {now} - 1 WHERE holder = $1");
+            tx.execute_raw(self.dialect().statement(sql, [id.into()])).await?;
+        }
+        Ok(Some(before))
+    }
+
+    /// Ends the node's life in good order.
+    pub async fn leave(&self, node: Uuid) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let sql = format!(
+            "UPDATE node SET state = 'left', ended_at = {now}, changed = {stamp} \
+             WHERE id = $1 AND state = 'alive'"
+        );
+        tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
+        self.commit(tx).await
+    }
+
+    /// Writes the doubts, unless a heartbeat came into the row within `silence`; says how many are
+    /// news. One that lies in the future by more was written before the database's clock was stepped
+    /// back. The nodes' order is the same for all who doubt, so that nobody waits in a circle.
+    pub async fn doubt_if_silent(
+        &self,
+        doubts: &[Doubt],
+        silence: Duration,
+    ) -> Result<u64, StoreError> {
+        if doubts.is_empty() {
+            return Ok(0);
+        }
+        let now = self.dialect().now();
+        let sql = format!(
+            "UPDATE node SET doubted_at = {now} - $3 WHERE id = $1 AND state = 'alive' \
+               AND beats_in <> 'database' AND doubted_at IS NULL \
+               AND (heartbeat_at <= {now} - $2 OR heartbeat_at > {now} + $2)"
+        );
+        let tx = self.begin_heartbeat().await?;
+        let mut doubted = 0;
+        for Doubt { node, heard } in doubts {
+            let values = [(*node).into(), ms(silence).into(), ms(*heard).into()];
+            let done = tx.execute_raw(self.dialect().statement(sql.clone(), values)).await?;
+            doubted += done.rows_affected();
+        }
+        if doubted > 0 {
+            // A commit that is seen would be news to all who follow, here and on other nodes.
+            self.commit_unseen(tx).await?;
+        } else {
+            tx.rollback().await?;
+        }
+        Ok(doubted)
+    }
+
+    /// Declares dead those of the `silent` whose rows still have no other heartbeat, and says which.
+    /// What was silent before anybody watched must be so by the database's clock, too.
+    /// One whose heartbeats go elsewhere must have left a doubt without an answer for as long, too:
+    /// what is elsewhere can be lost, and proves nothing. Not `own`: after a suspension or a step of
+    /// the clock it may look before its heart beats again.
+    pub async fn expire_other_nodes(
+        &self,
+        tx: &DatabaseTransaction,
+        own: Uuid,
+        silent: &[Silent],
+        expiry: Duration,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        if silent.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let sql = format!(
+            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} FROM v \
+             WHERE node.id = v.silent AND node.heartbeat_at = v.since AND node.state = 'alive' \
+               AND (v.watched = 1 OR node.heartbeat_at < {now} - {{0}}) AND node.id <> {{1}} \
+               AND (node.beats_in = 'database' OR node.doubted_at < {now} - {{0}} \
+                 OR (v.unanswered = 1 AND node.doubted_at IS NOT NULL)) \
+             RETURNING node.id"
+        );
+        let statement = Bulk::default()
+            .uuid("silent", silent.iter().map(|other| other.node))
+            .int("since", silent.iter().map(|other| other.since.0))
+            .int("watched", silent.iter().map(|other| i64::from(other.is_watched)))
+            .int("unanswered", silent.iter().map(|other| i64::from(other.is_unanswered)))
+            .statement(self.dialect(), &sql, vec![ms(expiry).into(), own.into()]);
+        Ok(returned_ids(tx, statement).await?.into_iter().collect())
+    }
+}
+
+fn ms(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}

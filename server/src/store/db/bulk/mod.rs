@@ -1,0 +1,229 @@
+//! A batch of rows as a table inside one statement, called `v` where it is the only one.
+//!
+//! The store's shape decides the speed: a claim, a hand-off or a settlement is one statement for
+//! up to hundreds of rows. PostgreSQL gets one array a column and one text for every size of
+//! batch, so the statement is prepared once; SQLite gets one value a column likewise, which is taken
+//! apart there (`packed`). The rest of the statement reads `v` and is the same text on both.
+
+mod packed;
+
+use std::{borrow::Cow, collections::HashSet, fmt::Write};
+
+use sea_orm::{ConnectionTrait, Statement, Value};
+use uuid::Uuid;
+
+use super::days::Days;
+use crate::store::{DatabaseTransaction, Dialect, StoreError};
+
+/// What may have more rows than this is written in several statements, each of a size that a database
+/// has in memory easily.
+pub(crate) const MAX_ROWS: usize = 1_000;
+
+/// The columns of `v`.
+#[derive(Debug, Default)]
+pub(crate) struct Bulk {
+    columns: Vec<Column>,
+    days: Option<Days>,
+}
+
+#[derive(Debug)]
+struct Column {
+    name: &'static str,
+    kind: Kind,
+    values: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Uuid,
+    Int,
+    Text,
+    Json,
+}
+
+impl Bulk {
+    /// A column of keys.
+    pub(crate) fn uuid<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
+    where
+        T: Into<Option<Uuid>>,
+    {
+        self.column(name, Kind::Uuid, values.map(|value| Value::Uuid(value.into())).collect())
+    }
+
+    /// A column of whole numbers: counts, versions, milliseconds.
+    pub(crate) fn int<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
+    where
+        T: Into<Option<i64>>,
+    {
+        self.column(name, Kind::Int, values.map(|value| Value::BigInt(value.into())).collect())
+    }
+
+    /// A column of texts and of the words of enums.
+    pub(crate) fn text<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
+    where
+        T: Into<Option<String>>,
+    {
+        self.column(name, Kind::Text, values.map(|value| Value::String(value.into())).collect())
+    }
+
+    /// A column of JSON.
+    pub(crate) fn json<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
+    where
+        T: Into<Option<serde_json::Value>>,
+    {
+        let text = |value: T| Value::String(value.into().map(|json| json.to_string()));
+        self.column(name, Kind::Json, values.map(text).collect())
+    }
+
+    /// The days of the ledger that the rows lie in: what `{days}` in the statement stands for.
+    pub(crate) fn days(mut self, days: Days) -> Self {
+        self.days = Some(days);
+        self
+    }
+
+    fn column(mut self, name: &'static str, kind: Kind, values: Vec<Value>) -> Self {
+        self.columns.push(Column { name, kind, values });
+        self
+    }
+
+    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
+    /// and `{days}` for a further condition; see [`Bulk::days`].
+    pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
+        let (days, mut bound) = (self.days, Vec::new());
+        let table = self.table(dialect, "v", &mut bound);
+        let mark = if dialect.is_postgres() { '$' } else { '?' };
+        let mut sql = Cow::from(sql);
+        if let Some(days) = days {
+            sql = sql.replace("{days}", &dialect.within(days)).into();
+        }
+        for (index, value) in values.into_iter().enumerate() {
+            bound.push(value);
+            sql = sql.replace(&format!("{{{index}}}"), &format!("{mark}{}", bound.len())).into();
+        }
+        dialect.statement(format!("WITH {table} {sql}"), bound)
+    }
+
+    /// The rows as a table of that name, to stand behind WITH; what they bind comes behind what is
+    /// `bound` already.
+    pub(in crate::store) fn table(
+        self,
+        dialect: &Dialect,
+        name: &str,
+        bound: &mut Vec<Value>,
+    ) -> String {
+        let names = listed(&self.columns);
+        let rows = if dialect.is_postgres() {
+            self.arrays(bound)
+        } else {
+            packed::rows(self.columns, bound)
+        };
+        format!("{name}({names}) AS ({rows})")
+    }
+
+    /// A column of nulls is sent as no array at all: `unnest` fills it up to the length of the others.
+    fn arrays(self, bound: &mut Vec<Value>) -> String {
+        let mut casts = Vec::with_capacity(self.columns.len());
+        let is_empty = |column: &Column| column.values.iter().all(is_null);
+        let is_measured = !self.columns.iter().all(is_empty);
+        for column in self.columns {
+            let cast = match column.kind {
+                Kind::Uuid => "uuid[]",
+                Kind::Int => "bigint[]",
+                Kind::Text => "text[]",
+                Kind::Json => "jsonb[]",
+            };
+            let is_left_out = is_measured && is_empty(&column);
+            bound.push(Value::from((!is_left_out).then(|| array_literal(&column.values))));
+            casts.push(format!("${}::{cast}", bound.len()));
+        }
+        format!("SELECT * FROM unnest({})", casts.join(", "))
+    }
+}
+
+fn listed(columns: &[Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether it is a null of the kinds that a column may have.
+fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Uuid(None) | Value::BigInt(None) | Value::String(None))
+}
+
+/// A column as PostgreSQL writes arrays. (The query builder's own arrays cannot hold a null.)
+fn array_literal(values: &[Value]) -> String {
+    let mut text = String::with_capacity(2 + values.len() * 16);
+    text.push('{');
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        if let Value::Uuid(Some(id)) = value {
+            let _ = write!(text, "{id}");
+        } else if let Value::BigInt(Some(number)) = value {
+            let _ = write!(text, "{number}");
+        } else if let Value::String(Some(word)) = value {
+            text.push('"');
+            for character in word.chars() {
+                if matches!(character, '"' | '\\') {
+                    text.push('\\');
+                }
+                text.push(character);
+            }
+            text.push('"');
+        } else {
+            text.push_str("NULL");
+        }
+    }
+    text.push('}');
+    text
+}
+
+/// The keys that a statement gives, in its first column.
+pub(in crate::store) async fn returned_ids(
+    tx: &DatabaseTransaction,
+    statement: Statement,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let mut ids = HashSet::new();
+    for row in tx.query_all_raw(statement).await? {
+        ids.insert(row.try_get_by_index::<Uuid>(0)?);
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::DbBackend;
+
+    use super::*;
+
+    fn bulk() -> Bulk {
+        Bulk::default()
+            .int("number", [Some(1), None].into_iter())
+            .text("word", ["a\"b".to_owned(), "c\\,{}".to_owned()].into_iter())
+    }
+
+    #[test]
+    fn postgres_gets_one_text_for_every_size_of_batch() {
+        let dialect = Dialect::new(DbBackend::Postgres);
+        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(7_i64)]);
+        assert_eq!(
+            statement.sql,
+            "WITH v(number, word) AS (SELECT * FROM unnest($1::bigint[], $2::text[])) SELECT $3"
+        );
+        let values = statement.values.unwrap().0;
+        assert_eq!(values[0], Value::from("{1,NULL}"));
+        assert_eq!(values[1], Value::from(r#"{"a\"b","c\\,{}"}"#));
+    }
+
+    #[test]
+    fn postgres_gets_no_array_of_nothing() {
+        let dialect = Dialect::new(DbBackend::Postgres);
+        let nothing = |count| vec![None::<i64>; count].into_iter();
+        let bulk = bulk().int("nothing", nothing(2));
+        let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
+        assert_eq!(values[2], Value::String(None));
+        let bulk = Bulk::default().int("nothing", nothing(2));
+        let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
+        assert_eq!(values[0], Value::from("{NULL,NULL}"), "it says how many rows there are");
+    }
+}

@@ -1,0 +1,228 @@
+//! A batch of rows for SQLite, which has no arrays: each column is one value that is taken apart inside
+//! the statement, row by row.
+//!
+//! The text of a statement is the same for every number of rows, so it is read once. As `VALUES`
+//! with a place for each value, a batch of another size was another text, and reading it took longer
+//! than carrying it out.
+//!
+//! Keys and numbers have a fixed width. Texts lie one behind the other, with a table of where each
+//! begins and how long it is. Where some rows have nothing, a flag for each row says which. A column
+//! that has one value in all of many rows is bound as that value.
+
+use std::fmt::Write;
+
+use sea_orm::Value;
+
+use super::{Column, Kind, MAX_ROWS, is_null};
+
+/// The digits of a whole number, with its sign.
+const NUMBER: usize = 20;
+
+/// The digits of a text's beginning, and of its length.
+const EXTENT: usize = 10;
+
+/// Of fewer rows each value is packed: by chance many columns of few rows have one value, and each
+/// choice of columns is a text of its own.
+const MANY: usize = 32;
+
+/// The rows as a SELECT; what it binds comes behind what is `bound` already.
+pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
+    let height = columns.first().map_or(0, |column| column.values.len());
+    // Neither of these leaves anything out. They tell the planner how few rows there are: else it takes
+    // an index whose first column is given for shorter, and goes through the batch for each entry.
+    let most = height.max(MAX_ROWS).next_power_of_two();
+    let few = "likelihood(row.place >= 0, 0.1)";
+    let count = bind(bound, i64::try_from(height).unwrap_or(i64::MAX));
+    let columns: Vec<String> = columns.into_iter().map(|column| unpacked(column, bound)).collect();
+    format!(
+        "WITH RECURSIVE row(place) AS (SELECT 0 WHERE {count} > 0 UNION ALL \
+           SELECT place + 1 FROM row WHERE place + 1 < {count} LIMIT {most}) \
+         SELECT {} FROM row WHERE {few}",
+        columns.join(", ")
+    )
+}
+
+/// Binds a column, and gives the expression for its value in the row at `row.place`.
+fn unpacked(Column { kind, values, .. }: Column, bound: &mut Vec<Value>) -> String {
+    let height = values.len();
+    let is_one = |first: &&Value| {
+        (height == 1 || height >= MANY || is_null(first)) && values.iter().all(|one| one == *first)
+    };
+    if let Some(one) = values.first().filter(is_one) {
+        return bind(bound, one.clone());
+    }
+    let has_nulls = values.iter().any(is_null);
+    let given = has_nulls.then(|| {
+        let flags: Vec<u8> = values.iter().map(|value| u8::from(!is_null(value))).collect();
+        bind(bound, flags)
+    });
+    let value = match kind {
+        Kind::Uuid => keys(&values, bound),
+        Kind::Int => numbers(&values, bound),
+        Kind::Text | Kind::Json => texts(&values, bound),
+    };
+    match given {
+        None => value,
+        Some(given) => {
+            format!("CASE WHEN substr({given}, row.place + 1, 1) = x'01' THEN {value} END")
+        }
+    }
+}
+
+fn keys(values: &[Value], bound: &mut Vec<Value>) -> String {
+    let key =
+        |value: &Value| if let Value::Uuid(Some(key)) = value { key.into_bytes() } else { [0; 16] };
+    let keys: Vec<u8> = values.iter().flat_map(key).collect();
+    format!("substr({}, row.place * 16 + 1, 16)", bind(bound, keys))
+}
+
+fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
+    let mut numbers = String::with_capacity(values.len() * NUMBER);
+    for value in values {
+        let number = if let Value::BigInt(Some(number)) = value { *number } else { 0 };
+        let _ = write!(numbers, "{number:0NUMBER$}");
+    }
+    number_at(&bind(bound, numbers.into_bytes()), NUMBER, 0, NUMBER)
+}
+
+fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
+    let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
+    // One byte is nobody's: of an empty value SQLite takes no empty piece, but null.
+    let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
+    all.push(' ');
+    let mut extents = String::with_capacity(values.len() * 2 * EXTENT);
+    for value in values {
+        let start = all.len() + 1;
+        if let Value::String(Some(text)) = value {
+            all.push_str(text);
+        }
+        let _ = write!(extents, "{start:0EXTENT$}{:0EXTENT$}", all.len() + 1 - start);
+    }
+    let (all, extents) = (bind(bound, all.into_bytes()), bind(bound, extents.into_bytes()));
+    let start = number_at(&extents, 2 * EXTENT, 0, EXTENT);
+    let length = number_at(&extents, 2 * EXTENT, EXTENT, EXTENT);
+    format!("CAST(substr({all}, {start}, {length}) AS TEXT)")
+}
+
+/// The number of `digits` that stands behind `skipped` bytes in the row's `width` bytes.
+fn number_at(packed: &str, width: usize, skipped: usize, digits: usize) -> String {
+    format!("CAST(substr({packed}, row.place * {width} + {}, {digits}) AS INTEGER)", skipped + 1)
+}
+
+/// Binds a value, and gives its place. Places have numbers: they are few, and some are used twice.
+fn bind(bound: &mut Vec<Value>, value: impl Into<Value>) -> String {
+    bound.push(value.into());
+    format!("?{}", bound.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};
+    use uuid::Uuid;
+
+    use super::{super::Bulk, *};
+    use crate::store::Dialect;
+
+    fn column(kind: Kind, values: Vec<Value>) -> Column {
+        Column { name: "column", kind, values }
+    }
+
+    /// The text and how many values it binds.
+    fn text(kind: Kind, values: Vec<Value>) -> (String, usize) {
+        let mut bound = Vec::new();
+        (rows(vec![column(kind, values)], &mut bound), bound.len())
+    }
+
+    fn numbers(count: usize) -> Vec<Value> {
+        (0..count as i64).map(Value::from).collect()
+    }
+
+    #[test]
+    fn the_text_is_the_same_for_every_number_of_rows() {
+        let some = text(Kind::Int, numbers(2));
+        for count in [3, MANY, MAX_ROWS] {
+            assert_eq!(text(Kind::Int, numbers(count)), some);
+        }
+        assert_eq!(some.1, 2, "the count, and all numbers");
+    }
+
+    #[test]
+    fn more_rows_than_usual_are_not_cut_off() {
+        let most = MAX_ROWS.next_power_of_two();
+        assert!(text(Kind::Int, numbers(most)).0.contains(&format!("LIMIT {most}")));
+        assert!(text(Kind::Int, numbers(most + 1)).0.contains(&format!("LIMIT {}", most * 2)));
+    }
+
+    #[test]
+    fn what_is_the_same_in_many_rows_is_bound_as_it_is() {
+        let same = |count| text(Kind::Int, vec![7_i64.into(); count]).0;
+        for bare in [same(1), same(MANY), text(Kind::Int, vec![Value::BigInt(None); 2]).0] {
+            assert!(bare.contains("SELECT ?2 FROM row"), "{bare}");
+        }
+        assert!(same(MANY - 1).contains("substr"));
+    }
+
+    #[tokio::test]
+    async fn sqlite_reads_every_row_as_it_was() {
+        let database = Database::connect("sqlite::memory:").await.unwrap();
+        let texts =
+            ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
+        for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
+            // Each column goes around at a pace of its own: any value stands beside any other.
+            let keys =
+                (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));
+            let numbers = (0..height)
+                .map(|n| [Some(i64::MIN), Some(-1), Some(0), Some(i64::MAX), None][n % 5]);
+            let words = (0..height).map(|n| (n % 6 > 0).then(|| texts[n % texts.len()].to_owned()));
+            let whole = (0..height).map(|n| texts[n % texts.len()].to_owned());
+            let statement = Bulk::default()
+                .uuid("key", keys.clone())
+                .int("number", numbers.clone())
+                .text("word", words.clone())
+                .text("whole", whole.clone())
+                .text("same", vec!["same".to_owned(); height].into_iter())
+                .int("absent", vec![None; height].into_iter())
+                .statement(
+                    &Dialect::new(DbBackend::Sqlite),
+                    "SELECT v.*, {0} FROM v",
+                    vec![7.into()],
+                );
+            let rows = database.query_all_raw(statement).await.unwrap();
+            assert_eq!(rows.len(), height);
+            let expected = keys.zip(numbers).zip(words).zip(whole);
+            for (row, (((key, number), word), whole)) in rows.iter().zip(expected) {
+                assert_eq!(row.try_get_by_index::<Option<Uuid>>(0).unwrap(), key);
+                assert_eq!(row.try_get_by_index::<Option<i64>>(1).unwrap(), number);
+                assert_eq!(row.try_get_by_index::<Option<String>>(2).unwrap(), word);
+                assert_eq!(row.try_get_by_index::<String>(3).unwrap(), whole);
+                assert_eq!(row.try_get_by_index::<String>(4).unwrap(), "same");
+                assert_eq!(row.try_get_by_index::<Option<i64>>(5).unwrap(), None);
+                assert_eq!(row.try_get_by_index::<i64>(6).unwrap(), 7);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_batch_comes_first_though_an_index_begins_with_what_is_given() {
+        let database = Database::connect("sqlite::memory:").await.unwrap();
+        database
+            .execute_unprepared("CREATE TABLE fire (schedule BIGINT, at BIGINT)")
+            .await
+            .unwrap();
+        database.execute_unprepared("CREATE INDEX slot ON fire (schedule, at)").await.unwrap();
+        let statement = Bulk::default().int("at", 0..40).statement(
+            &Dialect::new(DbBackend::Sqlite),
+            "SELECT fire.rowid FROM v JOIN fire ON fire.schedule = {0} AND fire.at = v.at",
+            vec![7.into()],
+        );
+        let sql = format!("EXPLAIN QUERY PLAN {}", statement.sql);
+        let values = statement.values.unwrap().0;
+        let plan = Statement::from_sql_and_values(DbBackend::Sqlite, sql, values);
+        let rows = database.query_all_raw(plan).await.unwrap();
+        let steps: Vec<String> =
+            rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        let last: Vec<&str> = steps.iter().rev().take(2).rev().map(String::as_str).collect();
+        let found = "SEARCH fire USING COVERING INDEX slot (schedule=? AND at=?)";
+        assert_eq!(last, ["SCAN row", found], "{steps:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! The change feed: who follows runs or schedules reads them in the order of their last write.
+//!
+//! Each write of such a row stamps `changed`. On PostgreSQL that is the transaction's id, and a
+//! reader stops below the oldest transaction that is still open ([`crate::store::Dialect::horizon`]): a
+//! later commit can never put a row before a cursor that was already passed. SQLite commits one
+//! transaction after the other, so counting does. The feed carries states, not history: a row that
+//! changed twice between two reads is read once, as it is now. Nothing is lost and nothing comes
+//! twice, however often the reader goes away.
+
+use std::{fmt, str::FromStr};
+
+use tokio::sync::watch;
+use uuid::Uuid;
+
+/// A position in the feed: after the row `id` as of the stamp `changed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cursor {
+    /// The stamp.
+    pub changed: i64,
+    /// The row.
+    pub id: Uuid,
+}
+
+impl Cursor {
+    /// Before everything.
+    pub const START: Self = Self { changed: -1, id: Uuid::nil() };
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.changed, self.id.simple())
+    }
+}
+
+/// Not a cursor that the feed gave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of this feed")]
+pub struct NotACursor;
+
+impl FromStr for Cursor {
+    type Err = NotACursor;
+
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        let (changed, id) = text.split_once('.').ok_or(NotACursor)?;
+        Ok(Self {
+            changed: changed.parse().map_err(|_| NotACursor)?,
+            id: Uuid::try_parse(id).map_err(|_| NotACursor)?,
+        })
+    }
+}
+
+/// Says that something was written, not what: the reader reads again from its cursor.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Here or by another node.
+    any: watch::Sender<u64>,
+    /// Here.
+    own: watch::Sender<u64>,
+}
+
+impl Changes {
+    /// This process has written: wakes all who follow, and whoever tells the other nodes.
+    pub fn wake(&self) {
+        bump(&self.any);
+        bump(&self.own);
+    }
+
+    /// Another node says that it has written: wakes all who follow.
+    pub fn heard(&self) {
+        bump(&self.any);
+    }
+
+    /// Register first, then read: a write in between is then not missed.
+    pub fn follow(&self) -> watch::Receiver<u64> {
+        self.any.subscribe()
+    }
+
+    /// What this process writes from now on.
+    pub fn written(&self) -> watch::Receiver<u64> {
+        self.own.subscribe()
+    }
+}
+
+fn bump(count: &watch::Sender<u64>) {
+    count.send_modify(|count| *count = count.wrapping_add(1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_its_text() {
+        let cursor = Cursor { changed: 42, id: Uuid::from_u128(7) };
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        assert!(Cursor::START < cursor);
+    }
+
+    #[test]
+    fn other_texts_are_no_cursors() {
+        for text in ["", ".", "1", "1.x", "x.00000000000000000000000000000007", "1.2.3"] {
+            assert_eq!(text.parse::<Cursor>(), Err(NotACursor), "{text}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What differs between SQLite and PostgreSQL inside a statement.
+
+use sea_orm::{DbBackend, Statement, Value};
+
+use entity::Timestamp;
+
+use super::{
+    days::Days,
+    faults::Faults,
+    live::{LiveDays, Since},
+};
+use crate::clock::Clock;
+
+/// Stands for the time of a clock that is not the database's, which becomes a value of the statement:
+/// its text stays the same, and the database need not read it anew each time.
+const OWN_NOW: &str = ":own_now";
+
+/// Gives the pieces of SQL that the databases spell differently.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    backend: DbBackend,
+    clock: Option<Clock>,
+    live: LiveDays,
+    /// Only in a simulation.
+    faults: Option<Faults>,
+}
+
+impl Dialect {
+    pub(in crate::store) fn new(backend: DbBackend) -> Self {
+        Self { backend, clock: None, live: LiveDays::default(), faults: None }
+    }
+
+    pub(in crate::store) fn with_clock(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Of a simulated process, which knows nothing of what others have found.
+    pub(in crate::store) fn with_faults(self, faults: Faults) -> Self {
+        Self { faults: Some(faults), live: LiveDays::default(), ..self }
+    }
+
+    /// Which database it is.
+    pub fn backend(&self) -> DbBackend {
+        self.backend
+    }
+
+    /// Whether it is PostgreSQL.
+    pub fn is_postgres(&self) -> bool {
+        self.backend == DbBackend::Postgres
+    }
+
+    /// `sqlite` or `postgres`.
+    pub fn name(&self) -> &'static str {
+        if self.is_postgres() { "postgres" } else { "sqlite" }
+    }
+
+    /// The time in milliseconds on the clock that leases and heartbeats compare with: the
+    /// database's own, so that nodes need not agree on the time. For [`Dialect::statement`].
+    pub fn now(&self) -> String {
+        match (&self.clock, self.is_postgres()) {
+            (Some(_), _) => OWN_NOW.to_owned(),
+            (None, true) => "(extract(epoch FROM clock_timestamp()) * 1000)::bigint".to_owned(),
+            (None, false) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)".to_owned(),
+        }
+    }
+
+    /// Keeps the rows that a SELECT reads from being changed until the transaction ends. SQLite's
+    /// one writer does so by itself.
+    pub fn share(&self) -> &'static str {
+        if self.is_postgres() { "FOR SHARE" } else { "" }
+    }
+
+    /// Locks the rows that a SELECT reads, passing over those that another transaction holds.
+    /// SQLite's one writer holds them all.
+    pub fn skip_locked(&self, table: &str) -> String {
+        if self.is_postgres() {
+            format!("FOR UPDATE OF {table} SKIP LOCKED")
+        } else {
+            String::new()
+        }
+    }
+
+    /// To stand behind a table in FROM: for each of its rows the first rows of `table` that are
+    /// `which`, in that order; as many as `own` says of the row, and `most` at the most. Where an
+    /// index has that order no others are read. They are locked as by [`Dialect::skip_locked`].
+    pub fn first_of_each(
+        &self,
+        table: &str,
+        which: &str,
+        order: &str,
+        (own, most): (&str, &str),
+    ) -> String {
+        if self.is_postgres() {
+            format!(
+                "CROSS JOIN LATERAL (SELECT {table}.* FROM {table} WHERE {which} \
+                   ORDER BY {order} LIMIT least({own}, {most}) {}) {table}",
+                self.skip_locked(table)
+            )
+        } else {
+            // Nothing of another table can stand behind LIMIT here.
+            format!(
+                "CROSS JOIN {table} ON {table}.id IN (SELECT id FROM \
+                   (SELECT id, row_number() OVER () AS place FROM \
+                     (SELECT {table}.id FROM {table} WHERE {which} ORDER BY {order} LIMIT {most})) \
+                   WHERE place <= {own})"
+            )
+        }
+    }
+
+    /// To stand behind a table in FROM: for each of its rows the first `limit` rows of `table` that
+    /// are `which`, in that order. Where an index has that order no others are read.
+    pub fn newest_of_each(&self, table: &str, which: &str, order: &str, limit: &str) -> String {
+        let (what, first) = if self.is_postgres() {
+            ("*", format!("CROSS JOIN LATERAL ({{}}) {table}"))
+        } else {
+            ("id", format!("CROSS JOIN {table} ON {table}.id IN ({{}})"))
+        };
+        let rows = format!(
+            "SELECT {table}.{what} FROM {table} WHERE {which} ORDER BY {order} LIMIT {limit}"
+        );
+        first.replace("{}", &rows)
+    }
+
+    /// The condition that rows lie in `days`, to stand after another one. SQLite's tables are not
+    /// divided.
+    pub(crate) fn within(&self, days: Days) -> String {
+        if self.is_postgres() { days.condition() } else { String::new() }
+    }
+
+    /// The condition that a run can be alive at `now`, by the key in `column`; to stand after one
+    /// that says that it is. See `live`.
+    pub(crate) fn live_runs(&self, column: &'static str, now: Timestamp) -> String {
+        self.live.of_runs(column, now)
+    }
+
+    /// The condition that a fire can be pending at `now`, by the instant in `column`.
+    pub(crate) fn pending_fires(
+        &self,
+        column: &'static str,
+        now: Timestamp,
+        since: Since,
+    ) -> String {
+        self.live.of_fires(column, now, since)
+    }
+
+    pub(in crate::store) fn live(&self) -> &LiveDays {
+        &self.live
+    }
+
+    /// A condition on rows that a statement finds by their keys, so written that PostgreSQL does
+    /// not guess how many rows meet it. What is pending or running is a handful when a table is
+    /// analyzed and thousands a second later: it would look for those first, and compare each with
+    /// each key.
+    pub(crate) fn of_found(&self, condition: &str) -> String {
+        if self.is_postgres() {
+            format!("CASE WHEN {condition} THEN true ELSE false END")
+        } else {
+            condition.to_owned()
+        }
+    }
+
+    /// The stamp for `changed` in a statement that writes `table`. That of runs lies after all that
+    /// were counted, too, though they be removed: the roll-ups read on from there.
+    pub fn stamp(&self, table: &str) -> String {
+        if self.is_postgres() {
+            "pg_current_xact_id()::text::bigint".to_owned()
+        } else if table == "run" {
+            "(SELECT max(coalesce((SELECT max(changed) FROM run), 0), \
+               coalesce((SELECT changed FROM stat_position WHERE feed = 'run'), 0)) + 1)"
+                .to_owned()
+        } else {
+            format!("(SELECT coalesce(max(changed), 0) + 1 FROM {table})")
+        }
+    }
+
+    /// The stamp that the last statement of this transaction gave that has written `table`. It is
+    /// the greatest: each is greater than all before it, and SQLite has one writer.
+    pub fn last_stamp(&self, table: &str) -> String {
+        if self.is_postgres() {
+            self.stamp(table)
+        } else {
+            format!("(SELECT max(changed) FROM {table})")
+        }
+    }
+
+    /// Stamps below this are complete: no open transaction can still write one.
+    pub fn horizon(&self) -> &'static str {
+        if self.is_postgres() {
+            "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+        } else {
+            "9223372036854775807"
+        }
+    }
+
+    /// A column of few rows that a condition of their own finds, where another index over that column
+    /// would find many. PostgreSQL knows by its statistics; SQLite has none, and a plus keeps it from
+    /// that index.
+    pub(crate) fn of_few(&self, column: &'static str) -> String {
+        if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
+    }
+
+    /// Whether the JSON list in `column` has the text of the placeholder.
+    pub fn list_has(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            format!("jsonb_exists({column}, {placeholder})")
+        } else {
+            format!("EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {placeholder})")
+        }
+    }
+
+    /// Whether all texts of the JSON list in `column` are in that of the placeholder.
+    pub fn list_within(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            format!("{column} <@ CAST({placeholder} AS jsonb)")
+        } else {
+            format!(
+                "NOT EXISTS (SELECT 1 FROM json_each({column}) asked WHERE asked.value \
+                 NOT IN (SELECT value FROM json_each({placeholder})))"
+            )
+        }
+    }
+
+    /// A statement of this database, with its values in the order of `$1`, `$2`, ...
+    pub fn statement<I>(&self, sql: impl Into<String>, values: I) -> Statement
+    where
+        I: IntoIterator<Item = Value>,
+    {
+        let broken = self.faults.as_ref().and_then(Faults::statement);
+        broken.unwrap_or_else(|| {
+            let (mut sql, mut values): (String, Vec<Value>) =
+                (sql.into(), values.into_iter().collect());
+            if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
+                values.push(clock.now().timestamp_millis().into());
+                // What a batch binds on SQLite has numbers, and names take numbers there, too.
+                let mark = if self.is_postgres() { '$' } else { '?' };
+                let now = format!("CAST({mark}{} AS bigint)", values.len());
+                sql = sql.replace(OWN_NOW, &now);
+            }
+            Statement::from_sql_and_values(self.backend, sql, values)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[test]
+    fn the_time_of_a_clock_that_is_not_the_databases_is_a_value() {
+        let clock = ManualClock::new(DateTime::from_timestamp(7, 0).unwrap()).clock();
+        for (backend, mark) in [(DbBackend::Sqlite, "?2"), (DbBackend::Postgres, "$2")] {
+            let dialect = Dialect::new(backend).with_clock(clock.clone());
+            let sql = format!("SELECT {0} - $1, {0}", dialect.now());
+            let statement = dialect.statement(sql, [5_i64.into()]);
+            let now = format!("CAST({mark} AS bigint)");
+            assert_eq!(statement.sql, format!("SELECT {now} - $1, {now}"));
+            assert_eq!(statement.values.unwrap().0, [5_i64, 7_000].map(Value::from));
+            let other = dialect.statement("SELECT $1", [5_i64.into()]);
+            assert_eq!(other.values.unwrap().0.len(), 1);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+use std::{borrow::Cow, io, path::PathBuf, time::Duration};
+
+use crate::store::Refusing;
+use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
+
+/// Why the store could not answer. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The address is no database that Carillon knows.
+    #[error(
+        "use database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
+         set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
+    )]
+    UnknownUrl {
+        /// As given, its password masked.
+        url: String,
+    },
+    /// Each connection would have a database of its own, which ends with it.
+    #[error(
+        "use database.url: '{url}' names no file, and a database in memory is not enough; give \
+         sqlite:PATH"
+    )]
+    NoFile {
+        /// As given.
+        url: String,
+    },
+    /// The address names servers in a way that nobody can read.
+    #[error("use database.url: '{url}' {problem}")]
+    BadUrl {
+        /// As given, its password masked.
+        url: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// Nobody answers there, or not as it should.
+    #[error("reach the database at {url}: {source}; check database.url and that it is running")]
+    Unreachable {
+        /// As given, its password masked.
+        url: String,
+        /// What the driver says.
+        source: DbErr,
+    },
+    /// A newer Carillon has migrated it.
+    #[error(
+        "use the database at {url}: its schema has the migration '{migration}', which this \
+         version of Carillon does not know; run the newer version, or restore a backup"
+    )]
+    SchemaNewer {
+        /// As given, its password masked.
+        url: String,
+        /// The first unknown migration.
+        migration: String,
+    },
+    /// It wants migrating.
+    #[error(
+        "use the database at {url}: {pending} migrations are pending; run 'carillon migrate', \
+         or start with database.migrate = true"
+    )]
+    SchemaOlder {
+        /// As given, its password masked.
+        url: String,
+        /// How many.
+        pending: usize,
+    },
+    /// Another server has the file.
+    #[error(
+        "open the database {}: another server{} has it open; stop that server, or give this one \
+         a database of its own; several servers need PostgreSQL",
+        path.display(),
+        process.map(|id| format!(" (process {id})")).unwrap_or_default()
+    )]
+    ServedAlready {
+        /// The database.
+        path: PathBuf,
+        /// The other server's process.
+        process: Option<u32>,
+    },
+    /// The file cannot be locked.
+    #[error(
+        "lock {}: {source}; the server needs to write beside its database, and one server writes \
+         to it alone",
+        path.display()
+    )]
+    NoLock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A row breaks a rule that the database keeps.
+    #[error("write a row that breaks {constraint:?}")]
+    Broken {
+        /// The rule.
+        constraint: Constraint,
+    },
+    /// A text has a NUL character, which PostgreSQL cannot hold.
+    #[error("query the database: a text has a NUL character")]
+    Nul,
+    /// There is no room for what is to be written.
+    #[error(
+        "write to the database: the disk of the database is full; make room, and everything goes \
+         on by itself ({source})"
+    )]
+    DiskFull {
+        /// What the driver says.
+        source: DbErr,
+    },
+    /// Somebody searched for what the database did not find in the time that a search has.
+    #[error("search: it took longer than {} s and was given up", .limit.as_secs_f64())]
+    SearchTooLong {
+        /// That time.
+        limit: Duration,
+    },
+    /// Anything else that the driver reports.
+    #[error("query the database: {0}")]
+    Database(#[source] DbErr),
+}
+
+/// The rules that the database keeps and a caller can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// A living schedule of the namespace has the name.
+    ScheduleName,
+    /// A living workflow of the namespace has the name.
+    WorkflowName,
+    /// A living calendar of the namespace has the name.
+    CalendarName,
+    /// A namespace has the name.
+    NamespaceName,
+    /// A user has the name, or one that looks like it.
+    UserName,
+    /// A user has the identity at the provider.
+    UserIdentity,
+    /// A token of the same owner, or another one without, has the name.
+    TokenName,
+    /// A calendar feed of the same owner has the name.
+    FeedName,
+    /// A concurrency group of the namespace has the name.
+    GroupName,
+    /// A secret of the namespace has the name.
+    SecretName,
+    /// A channel of the namespace has the name.
+    ChannelName,
+    /// An alert rule of the namespace has the name.
+    AlertRuleName,
+    /// The fire exists already.
+    FireSlot,
+    /// The caller used this idempotency key before.
+    IdempotencyKey,
+}
+
+/// PostgreSQL names the index, SQLite the table and columns, or the index if that has expressions.
+const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
+    (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
+    (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
+    (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
+    (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
+    (Constraint::UserName, "user_name_key", "user.name"),
+    (Constraint::UserName, "user_name_lookalike", "user.name_key"),
+    (Constraint::UserIdentity, "user_identity", "user.issuer, user.subject"),
+    (Constraint::TokenName, "api_token_name", "api_token.user_id, api_token.name"),
+    (Constraint::TokenName, "api_token_free", "api_token.name"),
+    (Constraint::FeedName, "calendar_feed_name", "calendar_feed.user_id, calendar_feed.name"),
+    (
+        Constraint::GroupName,
+        "concurrency_group_name",
+        "concurrency_group.namespace_id, concurrency_group.name",
+    ),
+    (Constraint::SecretName, "secret_name", "secret.namespace_id, secret.name"),
+    (
+        Constraint::ChannelName,
+        "alert_channel_name",
+        "alert_channel.namespace_id, alert_channel.name",
+    ),
+    (Constraint::AlertRuleName, "alert_rule_name", "alert_rule.namespace_id, alert_rule.name"),
+    (Constraint::FireSlot, "fire_slot", "fire.schedule_id, fire.scheduled_at"),
+    (Constraint::IdempotencyKey, "idempotency_pkey", "idempotency.actor, idempotency.key"),
+];
+
+impl From<DbErr> for StoreError {
+    fn from(error: DbErr) -> Self {
+        if let Some(SqlErr::UniqueConstraintViolation(message)) = error.sql_err() {
+            for (constraint, index, columns) in CONSTRAINTS {
+                let named = message.contains(&format!("\"{index}\""));
+                if named || message.ends_with(columns) {
+                    return Self::Broken { constraint };
+                }
+            }
+        }
+        // SQLSTATE 22021 in a text, 22P05 in JSON.
+        let text = error.to_string();
+        if text.contains("invalid byte sequence for encoding \"UTF8\": 0x00")
+            || text.contains("\\u0000 cannot be converted to text")
+        {
+            return Self::Nul;
+        }
+        if code(&error).is_some_and(|code| is_disk_full(&code)) {
+            return Self::DiskFull { source: error };
+        }
+        Self::Database(error)
+    }
+}
+
+impl StoreError {
+    /// Whether a lock was not granted in the time that the transaction gave it.
+    pub fn is_lock_refused(&self) -> bool {
+        matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
+    }
+
+    /// Whether the same call may succeed when it is made again: a lost connection, a server that
+    /// has become a standby, a lock that was not granted in time, a serialisation failure, a full
+    /// disk.
+    pub fn is_transient(&self) -> bool {
+        let error = match self {
+            Self::DiskFull { .. } => return true,
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
+            | Self::Broken { .. }
+            | Self::SearchTooLong { .. }
+            | Self::Nul => return false,
+        };
+        if matches!(error, DbErr::ConnectionAcquire(_)) {
+            return true;
+        }
+        let (DbErr::Conn(runtime) | DbErr::Exec(runtime) | DbErr::Query(runtime)) = error else {
+            return false;
+        };
+        let RuntimeErr::SqlxError(error) = runtime else { return false };
+        match error.as_database_error() {
+            None => !is_unreadable(error),
+            Some(error) => error.code().is_some_and(|code| passes(&code)),
+        }
+    }
+
+    /// Why the database cannot serve a call now, for the caller, if that passes by itself or when an
+    /// operator does something: the call is well and may be sent again.
+    pub fn unavailable(&self) -> Option<&'static str> {
+        let error = match self {
+            Self::DiskFull { .. } => return Some(Refusing::DiskFull.problem()),
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
+            | Self::Broken { .. }
+            | Self::SearchTooLong { .. }
+            | Self::Nul => return None,
+        };
+        if let Some(why) = Refusing::of(error) {
+            return Some(why.problem());
+        }
+        let is_locked = self.is_lock_refused() || code(error).is_some_and(|code| is_busy(&code));
+        if is_locked {
+            return Some(LOCKED);
+        }
+        self.is_transient().then_some(AWAY)
+    }
+
+    /// Whether the database refuses what it was given, so that the same call can never succeed: a
+    /// value that no column holds, a row that breaks a rule, more than fits.
+    pub fn is_refusal(&self) -> bool {
+        let error = match self {
+            Self::Broken { .. } | Self::Nul => return true,
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
+            | Self::SearchTooLong { .. }
+            | Self::DiskFull { .. } => return false,
+        };
+        code(error).is_some_and(|code| refuses(&code))
+    }
+}
+
+/// The database is away. After an error in the middle of a change nobody knows whether it was made.
+pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
+    made before it is sent again, or send it with an idempotency key";
+
+/// A lock was not granted in time.
+const LOCKED: &str = "what this call needs is locked in the database; nothing was changed, and it \
+    may be sent again";
+
+/// SQLite's BUSY and LOCKED.
+fn is_busy(code: &str) -> bool {
+    code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
+}
+
+/// Whether a value came that is not what its column is to hold: the next time it will be the same.
+fn is_unreadable(error: &SqlxError) -> bool {
+    matches!(
+        error,
+        SqlxError::ColumnDecode { .. }
+            | SqlxError::Decode(_)
+            | SqlxError::ColumnNotFound(_)
+            | SqlxError::ColumnIndexOutOfBounds { .. }
+            | SqlxError::TypeNotFound { .. }
+    )
+}
+
+/// Whether what a code stands for passes: PostgreSQL's lost connections, rollbacks for the sake of
+/// others, lacking resources, locks that were not granted, interventions of an operator, standbys
+/// and transactions that were silent for too long; SQLite's BUSY and LOCKED.
+fn passes(code: &str) -> bool {
+    const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
+    const CODES: [&str; 3] = ["25006", "25P03", "55P03"];
+    const KINDS: [u32; 2] = [5, 6];
+    match code.parse::<u32>() {
+        Ok(number) if code.len() < 5 => KINDS.contains(&(number & 0xff)),
+        Ok(_) | Err(_) => {
+            CODES.contains(&code) || CLASSES.iter().any(|class| code.starts_with(class))
+        }
+    }
+}
+
+/// What the database itself calls an error.
+pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
+    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
+        error
+    else {
+        return None;
+    };
+    error.as_database_error()?.code()
+}
+
+/// PostgreSQL's `disk_full`; SQLite's FULL, and that its index of the log cannot grow.
+pub(in crate::store) fn is_disk_full(code: &str) -> bool {
+    matches!(code, "53100" | "13" | "4874")
+}
+
+/// PostgreSQL's codes have five characters, of which the first two are a class; SQLite's are
+/// numbers whose lowest byte is the kind.
+fn refuses(code: &str) -> bool {
+    const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
+    /// TOOBIG, CONSTRAINT, MISMATCH.
+    const KINDS: [u32; 3] = [18, 19, 20];
+    match code.parse::<u32>() {
+        Ok(number) if code.len() < 5 => KINDS.contains(&(number & 0xff)),
+        Ok(_) | Err(_) => CLASSES.iter().any(|class| code.starts_with(class)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{ConnAcquireErr, DbErr};
+
+    use super::{AWAY, StoreError, is_busy, passes, refuses};
+
+    #[test]
+    fn a_database_that_is_away_is_told_from_one_that_is_locked_or_refuses() {
+        let away = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        assert_eq!(away.unavailable(), Some(AWAY));
+        let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
+        assert!(full.unavailable().unwrap().contains("disk of the database is full; make room"));
+        assert_eq!(StoreError::Nul.unavailable(), None);
+        assert_eq!(StoreError::Database(DbErr::Custom("a defect".to_owned())).unavailable(), None);
+        for (code, expected) in [("5", true), ("517", true), ("6", true), ("19", false)] {
+            assert_eq!(is_busy(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_passes_is_told_from_what_stays() {
+        // Deadlock, shutdown, standby, lock not granted, silent transaction; busy, locked.
+        for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
+            assert!(passes(code), "{code}");
+        }
+        for code in ["23505", "42P01", "22021", "1", "19"] {
+            assert!(!passes(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {
+        // Text with NUL, a broken rule, a value too large; a trigger, a value too large on SQLite.
+        for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {
+            assert!(refuses(code), "{code}");
+        }
+        // Deadlock, disk full, no such table, shutdown; busy, an error on disk, disk full.
+        for code in ["40P01", "53100", "42P01", "57P01", "5", "10", "13", "1"] {
+            assert!(!refuses(code), "{code}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What a simulation does to a store: errors, delays and deaths, at the places where a database and
+//! its answers can really be lost. A store outside of a simulation has none of this.
+
+use std::{fmt, sync::Arc};
+
+use futures::future::BoxFuture;
+use sea_orm::Statement;
+
+use crate::store::StoreError;
+
+/// A place between two things that the database does for a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Before it begins.
+    Begin,
+    /// Before it commits: an error, or the end of whoever asked, rolls it back.
+    Commit,
+    /// After it has committed: an error, or the end of whoever asked, loses the answer.
+    Committed,
+}
+
+/// Asked at each edge and for each statement.
+#[derive(Clone)]
+pub struct Faults {
+    edge: Arc<dyn Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+    statement: Arc<dyn Fn() -> Option<Statement> + Send + Sync>,
+}
+
+impl Faults {
+    /// `edge` may wait, fail or never answer; `statement` may give another statement to carry out
+    /// instead, one that fails.
+    pub fn new(
+        edge: impl Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+        statement: impl Fn() -> Option<Statement> + Send + Sync + 'static,
+    ) -> Self {
+        Self { edge: Arc::new(edge), statement: Arc::new(statement) }
+    }
+
+    pub(in crate::store) async fn at(&self, edge: Edge) -> Result<(), StoreError> {
+        (self.edge)(edge).await
+    }
+
+    pub(in crate::store) fn statement(&self) -> Option<Statement> {
+        (self.statement)()
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Faults")
+    }
+}

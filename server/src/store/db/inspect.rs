@@ -1,0 +1,134 @@
+//! Looks at a database without changing it: for whoever wants to know why a server would not start
+//! on it, or not run well.
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
+
+use super::open::{Place, schema};
+use crate::store::{Dialect, Options, Schema, StoreError};
+
+/// What was seen.
+#[derive(Debug)]
+pub struct Look {
+    /// `sqlite` or `postgres`.
+    pub kind: &'static str,
+    /// Its version, as it tells it.
+    pub version: String,
+    /// The same as PostgreSQL counts it: 150018 is 15.18.
+    pub version_number: i64,
+    /// What its clock showed.
+    pub now: Timestamp,
+    /// Where its schema stands.
+    pub schema: Result<Schema, StoreError>,
+    /// Why it does not take what we write, if it does not.
+    pub refuses: Option<String>,
+    /// Settings without which a commit is not safe, and which are off.
+    pub unsafe_settings: Vec<String>,
+    /// Connections that are open there, and how many may be; PostgreSQL's alone are counted.
+    pub connections: Option<(i64, i64)>,
+}
+
+/// What PostgreSQL tells of itself.
+#[derive(FromQueryResult)]
+struct Server {
+    version: String,
+    version_number: i64,
+    now: i64,
+    fsync: String,
+    synchronous_commit: String,
+    used: i64,
+    most: i64,
+    may_create: bool,
+    closed: Option<String>,
+}
+
+/// The tables' rights are asked for one by one: one that is missing is named.
+const SERVER: &str = "SELECT current_setting('server_version') AS version, \
+       current_setting('server_version_num')::bigint AS version_number, \
+       (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, \
+       current_setting('fsync') AS fsync, \
+       current_setting('synchronous_commit') AS synchronous_commit, \
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used, \
+       current_setting('max_connections')::bigint \
+         - current_setting('superuser_reserved_connections')::bigint AS most, \
+       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create, \
+       (SELECT min(c.relname::text) FROM pg_class c \
+          JOIN pg_namespace n ON n.oid = c.relnamespace \
+        WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') \
+          AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT') \
+            AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))) \
+         AS closed";
+
+/// What a file tells of itself.
+#[derive(FromQueryResult)]
+struct File {
+    version: String,
+    now: i64,
+}
+
+/// Connects and looks. The file of a SQLite database must be there.
+pub async fn look(options: &Options) -> Result<Look, StoreError> {
+    let single = Place::of(&options.url)?.open_one(options).await?;
+    let dialect = Dialect::new(single.get_database_backend());
+    let schema = schema(&single, &options.url).await;
+    let seen = if dialect.is_postgres() {
+        look_at_server(&single, &dialect, schema).await
+    } else {
+        look_at_file(&single, &dialect, schema).await
+    };
+    single.close().await?;
+    seen
+}
+
+async fn look_at_server(
+    single: &DatabaseConnection,
+    dialect: &Dialect,
+    schema: Result<Schema, StoreError>,
+) -> Result<Look, StoreError> {
+    let server = Server::find_by_statement(dialect.statement(SERVER, [])).one(single).await?;
+    let server = server.ok_or_else(nothing)?;
+    let refuses = match (server.may_create, server.closed) {
+        (true, None) => None,
+        (false, _) => Some("its user may not make tables in the schema".to_owned()),
+        (true, Some(table)) => Some(format!("its user may not read and write the table {table:?}")),
+    };
+    let settings = [("fsync", server.fsync), ("synchronous_commit", server.synchronous_commit)];
+    let off = settings.into_iter().filter(|(_, value)| value == "off");
+    Ok(Look {
+        kind: dialect.name(),
+        version: server.version,
+        version_number: server.version_number,
+        now: Timestamp(server.now),
+        schema,
+        refuses,
+        unsafe_settings: off.map(|(name, value)| format!("{name} = {value}")).collect(),
+        connections: Some((server.used, server.most)),
+    })
+}
+
+async fn look_at_file(
+    single: &DatabaseConnection,
+    dialect: &Dialect,
+    schema: Result<Schema, StoreError>,
+) -> Result<Look, StoreError> {
+    let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
+    let file = File::find_by_statement(dialect.statement(sql, [])).one(single).await?;
+    let file = file.ok_or_else(nothing)?;
+    // A table that nobody ever sees: it waits for its turn among the writers, and is taken back.
+    let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
+    let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());
+    Ok(Look {
+        kind: dialect.name(),
+        version: file.version,
+        version_number: 0,
+        now: Timestamp(file.now),
+        schema,
+        refuses,
+        unsafe_settings: Vec::new(),
+        connections: None,
+    })
+}
+
+fn nothing() -> StoreError {
+    StoreError::Database(sea_orm::DbErr::RecordNotFound("it says nothing of itself".to_owned()))
+}

@@ -1,0 +1,277 @@
+//! The days in which something can be alive.
+//!
+//! On PostgreSQL the ledger is divided into days. A statement that looks for what is alive has no
+//! key that names a day, so it would be planned over all of them, for longer than it runs. So each
+//! process asks every few seconds where the oldest and the newest of what is alive are, and such
+//! statements name the days between, as constants.
+//!
+//! What comes to life later is made now: it lies within a day of the present, which every
+//! range includes. Three things do not, and are provided for. A run bears the key of its fire: so
+//! pending fires count among the runs by their keys. What this process itself writes widens the
+//! range at once. And an instant that is caught up may be long past: whoever
+//! decides by what is alive of a schedule says how far back it catches up. What nobody has
+//! refreshed for a minute is not believed: then all days are looked at.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use entity::Timestamp;
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use super::days::{DAY_MS, Days, first_key, made_at};
+use crate::store::{Store, StoreError};
+
+/// What is made now lies so near to the present, in milliseconds: clocks of nodes differ by less.
+const MARGIN: i64 = DAY_MS;
+
+/// For so long what was found is believed, in milliseconds.
+const VALID: i64 = 60_000;
+
+/// Where what is alive lies. Cheap to clone; all clones are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveDays(Arc<Mutex<Known>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    found: Option<Found>,
+    /// What this process has written since the last look, and between the two before: a look may
+    /// have begun before that was committed.
+    written: [Spans; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    at: i64,
+    spans: Spans,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spans {
+    runs: Span,
+    fires: Span,
+}
+
+impl Spans {
+    fn with(self, other: Self) -> Self {
+        Self { runs: self.runs.with(other.runs), fires: self.fires.with(other.fires) }
+    }
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self { runs: Span::NOTHING, fires: Span::NOTHING }
+    }
+}
+
+/// From the first to the last, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    first: i64,
+    last: i64,
+}
+
+impl Span {
+    const NOTHING: Self = Self { first: i64::MAX, last: i64::MIN };
+
+    fn with(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+
+    fn around(self, now: i64) -> Self {
+        let present = Self { first: now.saturating_sub(MARGIN), last: now.saturating_add(MARGIN) };
+        self.with(present)
+    }
+}
+
+impl LiveDays {
+    /// The condition that a run by the key in `column` can be alive at `now`, to stand after
+    /// another one.
+    pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
+        let Some(spans) = self.believed(now) else { return String::new() };
+        let Span { first, last } = spans.runs.around(now.0);
+        Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
+    }
+
+    /// The condition that a fire by the instant in `column` can be pending at `now`; `since` is
+    /// how far in the past what was just written may lie.
+    pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
+        let Some(spans) = self.believed(now) else { return String::new() };
+        let caught_up = match since {
+            Since::Margin => now.0,
+            Since::Anything => return String::new(),
+            Since::Instant(at) => at.0,
+        };
+        let caught_up = Span { first: caught_up.saturating_sub(MARGIN), last: caught_up };
+        let Span { first, last } = spans.fires.with(caught_up).around(now.0);
+        let instants = [first, last].map(Timestamp);
+        Days::of_instants(column, instants.into_iter()).condition()
+    }
+
+    fn replace(&self, found: Option<Found>) {
+        let mut known = self.lock();
+        known.found = found;
+        known.written = [Spans::default(), known.written[0]];
+    }
+
+    /// Takes in what this process writes: fires that are pending, by their keys and instants.
+    pub(in crate::store) fn widen(&self, fires: impl Iterator<Item = (Uuid, Timestamp)>) {
+        let at = |at: i64| Span { first: at, last: at };
+        let spans =
+            fires.map(|(id, instant)| Spans { runs: at(made_at(id)), fires: at(instant.0) });
+        let all = spans.fold(Spans::default(), Spans::with);
+        let mut known = self.lock();
+        known.written[0] = known.written[0].with(all);
+    }
+
+    fn believed(&self, now: Timestamp) -> Option<Spans> {
+        let Known { found, written: [latest, before] } = *self.lock();
+        let found = found.filter(|found| now.0.abs_diff(found.at) <= VALID.unsigned_abs())?;
+        Some(found.spans.with(latest).with(before))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How far in the past the instants lie that others may have written since the last look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Not farther than the present's margin, or it does no harm if they are seen a moment later.
+    Margin,
+    /// Not before that instant.
+    Instant(Timestamp),
+    /// Anywhere.
+    Anything,
+}
+
+#[derive(FromQueryResult)]
+struct Row {
+    first_run: Option<String>,
+    last_run: Option<String>,
+    first_intent: Option<String>,
+    first_fire: Option<i64>,
+    last_fire: Option<i64>,
+}
+
+impl Store {
+    /// Looks where what is alive lies, for the statements that follow. On SQLite the ledger is one
+    /// table, and there is nothing to look for.
+    pub async fn refresh_live_days(&self, now: Timestamp) -> Result<(), StoreError> {
+        if !self.dialect().is_postgres() {
+            return Ok(());
+        }
+        // Without a parameter: planned once by each connection, though over all days. The texts of
+        // keys have the order of the keys, and no index that could mislead into reading history.
+        let sql = "SELECT r.first_run, r.last_run, f.first_intent, f.first_fire, f.last_fire \
+             FROM (SELECT min(id::text) AS first_run, max(id::text) AS last_run FROM run \
+                    WHERE state IN ('queued', 'running', 'retrying')) r, \
+               (SELECT min(id::text) AS first_intent, min(scheduled_at) AS first_fire, \
+                  max(scheduled_at) AS last_fire FROM ( \
+                    SELECT id, scheduled_at FROM fire \
+                     WHERE verdict = 'pending' AND claimed_by IS NOT NULL \
+                    UNION ALL \
+                    SELECT id, scheduled_at FROM fire \
+                     WHERE verdict = 'pending' AND claimed_by IS NULL AND queue_position IS NULL \
+                    UNION ALL \
+                    SELECT id, scheduled_at FROM fire \
+                     WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
+        let row =
+            Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
+        // What is not known is looked for everywhere.
+        let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
+            let made = |key: &Option<String>| {
+                let key = key.as_deref().and_then(|key| Uuid::try_parse(key).ok());
+                let made = key.map(made_at);
+                made.map_or(Span::NOTHING, |at| Span { first: at, last: at })
+            };
+            let runs = made(&row.first_run).with(made(&row.last_run)).with(made(&row.first_intent));
+            let first = row.first_fire.unwrap_or(Span::NOTHING.first);
+            let last = row.last_fire.unwrap_or(Span::NOTHING.last);
+            Found { at: now.0, spans: Spans { runs, fires: Span { first, last } } }
+        });
+        self.dialect().live().replace(found);
+        row?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(100 * DAY_MS + 7);
+
+    fn live(first: i64, last: i64) -> LiveDays {
+        let span = Span { first: first * DAY_MS + 1, last: last * DAY_MS + 1 };
+        let live = LiveDays::default();
+        live.replace(Some(Found { at: NOW.0, spans: Spans { runs: span, fires: span } }));
+        live
+    }
+
+    fn days(of_fires: &str) -> Option<(i64, i64)> {
+        let mut numbers = of_fires.split([' ', ')']).filter_map(|word| word.parse::<i64>().ok());
+        let from = numbers.next()?;
+        Some((from / DAY_MS, numbers.nth(1)? / DAY_MS))
+    }
+
+    #[test]
+    fn nothing_is_left_out_before_the_first_look() {
+        let live = LiveDays::default();
+        live.widen(std::iter::once((Uuid::nil(), NOW)));
+        assert_eq!(live.of_runs("run.id", NOW), "");
+        assert_eq!(live.of_fires("at", NOW, Since::Margin), "");
+    }
+
+    #[test]
+    fn the_days_from_the_oldest_to_the_present_are_named() {
+        let found = live(93, 95);
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((93, 102)));
+        let (from, to) = (first_key(93 * DAY_MS), first_key(102 * DAY_MS));
+        let runs = found.of_runs("run.id", NOW);
+        assert!(runs.contains(&from.to_string()) && runs.contains(&to.to_string()), "{runs}");
+    }
+
+    #[test]
+    fn where_nothing_is_alive_the_present_is_named() {
+        let live = LiveDays::default();
+        live.replace(Some(Found { at: NOW.0, spans: Spans::default() }));
+        assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
+    }
+
+    #[test]
+    fn what_may_be_caught_up_elsewhere_is_within_the_days() {
+        let found = live(100, 100);
+        let since = Since::Instant(Timestamp(90 * DAY_MS + 5));
+        assert_eq!(days(&found.of_fires("at", NOW, since)), Some((89, 102)));
+        assert_eq!(found.of_fires("at", NOW, Since::Anything), "");
+    }
+
+    #[test]
+    fn what_this_process_writes_is_within_the_days_at_once() {
+        let found = live(100, 100);
+        found.widen(std::iter::once((first_key(80 * DAY_MS), Timestamp(70 * DAY_MS))));
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
+        assert!(found.of_runs("id", NOW).contains(&first_key(80 * DAY_MS).to_string()));
+    }
+
+    #[test]
+    fn what_is_written_while_a_look_is_under_way_outlives_it() {
+        let found = live(100, 100);
+        let looked = Some(Found { at: NOW.0, spans: Spans::default() });
+        found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
+        found.replace(looked);
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
+        found.replace(looked);
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
+    }
+
+    #[test]
+    fn what_was_found_long_ago_is_not_believed() {
+        let found = live(100, 100);
+        for later in [NOW.0 + VALID + 1, NOW.0 - VALID - 1] {
+            assert_eq!(found.of_runs("run.id", Timestamp(later)), "");
+        }
+        assert_ne!(found.of_runs("run.id", Timestamp(NOW.0 + VALID)), "");
+    }
+}

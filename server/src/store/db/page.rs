@@ -1,0 +1,115 @@
+//! Pages by keyset: a page begins after a key, not after a number of rows, so it costs the same
+//! however far down it is, and rows that come and go never shift it.
+
+use sea_orm::{EntityTrait, Select};
+
+use crate::store::Total;
+
+/// Which rows of an ordered list to read.
+#[derive(Clone, Debug)]
+pub struct Window<K> {
+    /// Only rows after this key.
+    pub after: Option<K>,
+    /// Only rows before this key.
+    pub before: Option<K>,
+    /// How many at the most.
+    pub limit: u64,
+    /// Whether the rows nearest to the end of the list are wanted instead of the first.
+    pub from_end: bool,
+}
+
+impl<K> Window<K> {
+    /// The first `limit` rows.
+    pub fn first(limit: u64) -> Self {
+        Self { after: None, before: None, limit, from_end: false }
+    }
+
+    /// One row more is read than is wanted: it says whether there are more.
+    pub(crate) fn reach(&self) -> u64 {
+        self.limit.saturating_add(1)
+    }
+
+    /// Makes a page of what [`Window::reach`] rows were read, in the order of reading.
+    pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        if self.from_end {
+            rows.reverse();
+        }
+        let (has_previous, has_next) = if self.from_end {
+            (more, self.before.is_some())
+        } else {
+            (self.after.is_some(), more)
+        };
+        // A window that begins or ends at a key does not look beyond that.
+        let is_open = self.after.is_none() && self.before.is_none();
+        let is_whole = is_open && !has_previous && !has_next;
+        let known = i64::try_from(rows.len()).ok().filter(|_| is_whole);
+        Page { rows, has_previous, has_next, total: known.map(Total::Known) }
+    }
+}
+
+/// A page in the list's order.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Whether there are rows before them.
+    pub has_previous: bool,
+    /// Whether there are rows after them.
+    pub has_next: bool,
+    /// How many rows the list has, if the page shows that or knows how to count them.
+    pub total: Option<Total>,
+}
+
+impl<T> Page<T> {
+    /// The same page of a list whose rows that query finds.
+    pub(crate) fn of_list<E: EntityTrait>(self, list: Select<E>) -> Self {
+        self.counted(|| Total::of(list, false))
+    }
+
+    /// The same page of a list that can be counted so.
+    pub(crate) fn counted(self, total: impl FnOnce() -> Total) -> Self {
+        Self { total: Some(self.total.unwrap_or_else(total)), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_from_the_end_comes_in_the_lists_order() {
+        let window = Window { from_end: true, ..Window::<()>::first(2) };
+        let page = window.page(vec![9, 8, 7]);
+        assert_eq!(page.rows, [8, 9]);
+        assert!(page.has_previous && !page.has_next);
+    }
+
+    #[test]
+    fn the_row_too_many_only_says_that_there_are_more() {
+        let page = Window::<()>::first(2).page(vec![1, 2, 3]);
+        assert_eq!(page.rows, [1, 2]);
+        assert!(page.has_next && !page.has_previous);
+        assert!(!Window::<()>::first(3).page(vec![1, 2, 3]).has_next);
+    }
+
+    #[test]
+    fn a_page_knows_how_many_there_are_if_nothing_is_beside_it() {
+        let whole = |window: &Window<i32>, rows| match window.page::<i32>(rows).total {
+            Some(Total::Known(rows)) => Some(rows),
+            Some(Total::Counted { .. } | Total::Asked(_)) | None => None,
+        };
+        let first = |limit| Window::first(limit);
+        assert_eq!(whole(&first(3), vec![1, 2, 3]), Some(3));
+        assert_eq!(whole(&first(2), vec![1, 2, 3]), None);
+        assert_eq!(whole(&Window { from_end: true, ..first(3) }, vec![3, 2]), Some(2));
+        for from_end in [false, true] {
+            let later = Window { after: Some(7), from_end, ..first(3) };
+            assert_eq!(whole(&later, vec![8]), None);
+            let earlier = Window { before: Some(7), from_end, ..first(3) };
+            assert_eq!(whole(&earlier, vec![6]), None);
+        }
+    }
+}

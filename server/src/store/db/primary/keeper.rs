@@ -1,0 +1,345 @@
+//! Opens the pool, and replaces it when there is reason to.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use sea_orm::{
+    DatabaseConnection, DbErr, RuntimeErr, SqlxPostgresConnector,
+    sqlx::{
+        self, ConnectOptions,
+        postgres::{PgConnectOptions, PgPoolOptions},
+    },
+};
+use tokio::{sync::watch, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    address::{Address, Host},
+    link::{LAST_GRACE, Link, Pool, Use, longest},
+    search::{Answer, Server, ask_all, choose, reasons},
+    suspicion::{Reason, Suspicion},
+    warm::warm,
+};
+use crate::{clock::Clock, store::Options};
+
+/// Connections that stay open: as many as the engine works with at once.
+const KEPT_OPEN: u32 = 4;
+/// While there is no primary, one is looked for this often; at most one look follows another so
+/// soon.
+const PAUSE: Duration = Duration::from_millis(250);
+/// With several hosts, this often without any reason.
+const ROUND: Duration = Duration::from_secs(5);
+/// Connections to a server that is well are exchanged no sooner than this.
+const MIN_AGE: Duration = Duration::from_secs(2);
+/// A pool that was replaced is closed when whoever took it has come so far as to use it.
+const AFTERGLOW: Duration = Duration::from_secs(1);
+
+/// Finds the primary, opens connections to it for reading and for writing, and keeps to it until
+/// the last link is dropped.
+pub(in crate::store) async fn open(
+    address: Address,
+    options: &Options,
+) -> Result<(Link, Link), DbErr> {
+    let suspicion = Arc::new(Suspicion::default());
+    let (server, pool) = find(&address, options, &suspicion).await?;
+    let (pools, pool) = watch::channel(pool);
+    let link = |purpose| Link::kept(pool.clone(), purpose, options, suspicion.clone());
+    let links = (link(Use::Reading), link(Use::Writing));
+    let (options, suspicion) = (options.clone(), suspicion.clone());
+    let (since, retired) = (Clock::system().instant(), None);
+    tokio::spawn(Keeper { address, options, server, pools, suspicion, since, retired }.keep());
+    Ok(links)
+}
+
+/// Finds the primary and opens one connection to it, for now.
+pub(in crate::store) async fn open_one(
+    address: &Address,
+    options: &Options,
+) -> Result<DatabaseConnection, DbErr> {
+    let suspicion = Arc::new(Suspicion::default());
+    let one = |server: Server| {
+        let host = &address.hosts[server.host];
+        let suspicion = &suspicion;
+        let session = session(&host.options, options, Use::Reading);
+        async move { pool(&session, options, 1, (suspicion, 0)).await }
+    };
+    found(address, options, one).await.map(|(_, connection)| connection)
+}
+
+async fn find(
+    address: &Address,
+    options: &Options,
+    suspicion: &Arc<Suspicion>,
+) -> Result<(Server, Pool), DbErr> {
+    let all = |server: Server| {
+        let lost = CancellationToken::new();
+        connect(&address.hosts[server.host], options, suspicion, lost, 0)
+    };
+    found(address, options, all).await
+}
+
+/// Looks for the primary until `connect` has connected to it.
+async fn found<T, F>(
+    address: &Address,
+    options: &Options,
+    connect: impl Fn(Server) -> F,
+) -> Result<(Server, T), DbErr>
+where
+    F: Future<Output = Result<T, DbErr>>,
+{
+    let clock = Clock::system();
+    let start = clock.instant();
+    loop {
+        let answers = ask_all(address).await;
+        let is_over = start.elapsed() >= options.acquire_timeout;
+        if let Some(server) = choose(&answers, None) {
+            match connect(server).await {
+                Ok(connected) => return Ok((server, connected)),
+                Err(error) if is_over => return Err(error),
+                Err(_) => {}
+            }
+        } else if is_over || !answers.iter().any(Answer::may_change) {
+            return Err(DbErr::Conn(RuntimeErr::Internal(reasons(address, &answers))));
+        }
+        clock.sleep(PAUSE).await;
+    }
+}
+
+/// Half of the connections are for writing, so that readers never keep the engine from it. Nobody
+/// begins a transaction within another one, so one is enough. One is for heartbeats: a node that
+/// has much to write must not be declared dead for that.
+async fn connect(
+    host: &Host,
+    options: &Options,
+    suspicion: &Arc<Suspicion>,
+    lost: CancellationToken,
+    generation: u64,
+) -> Result<Pool, DbErr> {
+    let writers = (options.connections / 2).max(1);
+    let readers = options.connections.saturating_sub(writers + 1).max(1);
+    let to_write = session(&host.options, options, Use::Writing);
+    // What reads waits for no lock that somebody holds on a whole table.
+    let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
+    let to_beat = session(&host.options, options, Use::Beating);
+    let writing = pool(&to_write, options, writers, (suspicion, generation)).await?;
+    let reading = pool(&to_read, options, readers, (suspicion, generation)).await?;
+    let beating = pool(&to_beat, options, 1, (suspicion, generation)).await?;
+    Ok(Pool { reading, writing, beating, server: Some(to_read), lost, generation })
+}
+
+async fn pool(
+    session: &PgConnectOptions,
+    options: &Options,
+    connections: u32,
+    (suspicion, generation): (&Arc<Suspicion>, u64),
+) -> Result<DatabaseConnection, DbErr> {
+    let suspicion = suspicion.clone();
+    let pool = PgPoolOptions::new()
+        .max_connections(connections)
+        // The first fires of a storm are not to wait for a connection.
+        .min_connections(connections.min(KEPT_OPEN))
+        .acquire_timeout(options.acquire_timeout)
+        .test_before_acquire(false)
+        // A server that went away may come back as a standby, under the same address.
+        .after_connect(move |connection, _| {
+            let suspicion = suspicion.clone();
+            Box::pin(async move {
+                let question = sqlx::query_scalar("SELECT pg_is_in_recovery()").persistent(false);
+                if !question.fetch_one(&mut *connection).await? {
+                    warm(connection, Clock::system().now()).await;
+                    return Ok(());
+                }
+                suspicion.raise(Reason::ReadOnly, generation);
+                Err(sqlx::Error::Protocol("the server is a standby".to_owned()))
+            })
+        })
+        .connect_with(session.clone())
+        .await
+        .map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(Arc::new(error))))?;
+    Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+}
+
+/// Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to be
+/// compiled first, which then takes up to a second.
+const ALWAYS: [(&str, &str); 5] = [
+    ("jit", "off"),
+    // Notices are nobody's news here, and the driver's question whether anybody reads them can cost
+    // the log the line that comes next.
+    ("client_min_messages", "warning"),
+    // When this machine is gone, the server is to find out.
+    ("tcp_keepalives_idle", "60"),
+    ("tcp_keepalives_interval", "10"),
+    ("tcp_keepalives_count", "3"),
+];
+
+/// What we write we find by keys, some hundred at a time. Left to itself PostgreSQL reads a table of
+/// some ten thousand rows as a whole for them. And it would plan each statement for the very keys
+/// of its batch, whose number changes nothing about the plan: planned once for any keys it costs a
+/// third of the time, even the first time.
+const BY_KEYS: [(&str, &str); 3] = [
+    ("enable_seqscan", "off"),
+    ("random_page_cost", "1.1"),
+    ("plan_cache_mode", "force_generic_plan"),
+];
+
+/// What each connection asks of its server.
+fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnectOptions {
+    // A node that is frozen or cut off inside a transaction must not keep its locks.
+    let idle = options.idle_transaction.as_millis().to_string();
+    let idle = [("idle_in_transaction_session_timeout", idle)];
+    let session = host.clone().disable_statement_logging().options(ALWAYS).options(idle);
+    match purpose {
+        Use::Reading | Use::Beating => session,
+        Use::Writing => session.options(BY_KEYS),
+    }
+}
+
+/// How long a statement that reads, or one of a caller, waits for a lock.
+const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
+
+struct Keeper {
+    address: Address,
+    options: Options,
+    server: Server,
+    pools: watch::Sender<Pool>,
+    suspicion: Arc<Suspicion>,
+    /// When the pool was opened.
+    since: Instant,
+    /// Ends when the pool before has no connection any more that anybody waits for.
+    retired: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    async fn keep(mut self) {
+        let suspicion = self.suspicion.clone();
+        let pools = self.pools.clone();
+        let work = async {
+            loop {
+                let reason = self.next_reason().await;
+                self.look(reason).await;
+                Clock::system().sleep(PAUSE).await;
+            }
+        };
+        tokio::select! {
+            () = work => {}
+            () = suspicion.closed.cancelled() => {}
+            () = pools.closed() => {}
+        }
+    }
+
+    /// A primary that was left behind may answer as if nothing were: where there are several hosts,
+    /// the others are asked now and then.
+    async fn next_reason(&self) -> Reason {
+        let raised = self.suspicion.raised();
+        if self.address.hosts.len() == 1 {
+            return raised.await;
+        }
+        Clock::system().timeout(ROUND, raised).await.unwrap_or(Reason::Routine)
+    }
+
+    /// Comes back when the pool leads to a primary.
+    async fn look(&mut self, mut reason: Reason) {
+        let mut in_vain = 0;
+        let began = Clock::system().instant();
+        loop {
+            let answers = ask_all(&self.address).await;
+            // What was found out meanwhile is answered by the same look.
+            reason = self.suspicion.graver(reason);
+            let is_lost = self.pools.borrow().lost.is_cancelled();
+            match choose(&answers, Some(self.server)) {
+                Some(server) if server == self.server && !is_lost => {
+                    let is_done = match reason {
+                        Reason::Routine | Reason::Silence | Reason::ReadOnly => true,
+                        // The server is well. If a connection to it broke, others may have, and
+                        // each would cost a failed statement: they are exchanged, and whoever waits
+                        // for an answer is not disturbed.
+                        Reason::Broken => !self.may_exchange() || self.replace(server, false).await,
+                        Reason::Deaf => self.replace(server, true).await,
+                    };
+                    if is_done {
+                        return;
+                    }
+                }
+                Some(server) => {
+                    let is_there = self.replace(server, true).await;
+                    if is_there {
+                        let host = &self.address.hosts[server.host].name;
+                        let seconds = began.elapsed().as_secs();
+                        tracing::warn!(host, seconds, "the database answers again");
+                        return;
+                    }
+                }
+                None if !is_lost => {
+                    // Full: it may well be the one that we have, and well.
+                    if answers.get(self.server.host) == Some(&Answer::Full) {
+                        return;
+                    }
+                    in_vain += 1;
+                    // One look may fail for a reason of its own.
+                    if reason >= Reason::Broken || in_vain >= 2 {
+                        let why = reasons(&self.address, &answers);
+                        tracing::error!(why, "the database does not answer");
+                        self.pools.borrow().lost.cancel();
+                    }
+                }
+                None => {}
+            }
+            Clock::system().sleep(PAUSE).await;
+        }
+    }
+
+    /// Whether connections to a server that is well may be exchanged: not as often as single ones
+    /// break, and not while those of the last time are still waited for. Else statements that wait
+    /// for something inside the server would take all the connections that it has.
+    fn may_exchange(&self) -> bool {
+        let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
+        is_retired && self.since.elapsed() >= MIN_AGE
+    }
+
+    /// Leads everybody to `server`. `gives_up`: who waits for an answer by the connections of until
+    /// now is told that there will be none.
+    async fn replace(&mut self, server: Server, gives_up: bool) -> bool {
+        let host = &self.address.hosts[server.host];
+        let (lost, generation) = {
+            let old = self.pools.borrow();
+            // It belongs to the server's life: who goes on by the old connections is told with all.
+            let lost = if gives_up { CancellationToken::new() } else { old.lost.clone() };
+            (lost, old.generation + 1)
+        };
+        let pool = connect(host, &self.options, &self.suspicion, lost, generation).await;
+        let pool = match pool {
+            Ok(pool) => pool,
+            Err(error) => {
+                let host = &host.name;
+                // It is tried again and again: the loss itself was told.
+                tracing::debug!(host, "failed to connect to the database: {error}");
+                return false;
+            }
+        };
+        // What is said of the pool that goes is settled with it.
+        self.suspicion.generation.store(generation, Ordering::Relaxed);
+        self.suspicion.take();
+        let old = self.pools.send_replace(pool);
+        if gives_up {
+            old.lost.cancel();
+        }
+        self.suspicion.renewed.notify_waiters();
+        self.server = server;
+        self.since = Clock::system().instant();
+        // Whoever was told that no answer will come has nothing to wait for.
+        let patience = if gives_up { LAST_GRACE } else { longest(&self.options) };
+        self.retired = Some(tokio::spawn(async move {
+            let clock = Clock::system();
+            clock.sleep(AFTERGLOW).await;
+            // They end with the last of their connections, and one that is deaf never does: the
+            // driver asks it, when it is given back, whether it is well.
+            let closed = async {
+                tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
+            };
+            let _ = clock.timeout(patience, closed).await;
+        }));
+        true
+    }
+}

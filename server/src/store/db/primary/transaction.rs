@@ -1,0 +1,166 @@
+use std::{
+    any::Any,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::link::{Held, Link};
+
+/// The number of the next transaction.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
+#[derive(Debug)]
+pub struct DatabaseTransaction {
+    /// None once it has ended.
+    inner: Option<sea_orm::DatabaseTransaction>,
+    link: Link,
+    held: Held,
+    /// Whether a statement has changed a row.
+    has_written: AtomicBool,
+    /// Its turn among the transactions of a link that has only so many.
+    _turn: Option<OwnedSemaphorePermit>,
+    number: u64,
+    /// Dropped once it has ended.
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
+}
+
+impl DatabaseTransaction {
+    pub(super) fn new(
+        inner: sea_orm::DatabaseTransaction,
+        link: Link,
+        held: Held,
+        turn: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        let (has_written, number) = (AtomicBool::new(false), Self::next_number());
+        Self {
+            inner: Some(inner),
+            link,
+            held,
+            has_written,
+            _turn: turn,
+            number,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// A number that no transaction of this process has.
+    pub(crate) fn next_number() -> u64 {
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// No other transaction of this process has it.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Drops `what` when the transaction has ended, however it does.
+    pub(crate) fn keep(&self, what: impl Any + Send) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(what));
+    }
+
+    /// Commits. After an error that the connection broke, it may have been committed or not.
+    pub async fn commit(mut self) -> Result<(), DbErr> {
+        let Some(inner) = self.inner.take() else { return Err(ended()) };
+        let commit = self.link.at_home(inner.commit().boxed());
+        let committed = self.link.answer(&self.held, commit).await;
+        match &committed {
+            Ok(()) if self.has_written.load(Ordering::Relaxed) => self.link.writes().taken(),
+            Ok(()) => {}
+            Err(error) => self.link.writes().failed(error),
+        }
+        committed
+    }
+
+    /// Takes everything back.
+    pub async fn rollback(mut self) -> Result<(), DbErr> {
+        let Some(inner) = self.inner.take() else { return Err(ended()) };
+        let rollback = self.link.at_home(inner.rollback().boxed());
+        self.link.answer(&self.held, rollback).await
+    }
+
+    fn inner(&self) -> Result<&sea_orm::DatabaseTransaction, DbErr> {
+        self.inner.as_ref().ok_or_else(ended)
+    }
+
+    /// Takes down what became of a statement.
+    fn note<T>(&self, answer: &Result<T, DbErr>, has_written: impl Fn(&T) -> bool) {
+        match answer {
+            Ok(answer) if has_written(answer) => self.has_written.store(true, Ordering::Relaxed),
+            Ok(_) => {}
+            Err(error) => self.link.writes().failed(error),
+        }
+    }
+}
+
+/// A connection goes back to its pool by a task of the runtime in which it is dropped. That must be
+/// the one that opened the database: while the API's runtime is busy, its tasks wait, and SQLite's
+/// one connection for writing would be missing for as long.
+impl Drop for DatabaseTransaction {
+    fn drop(&mut self) {
+        let _home = self.link.enter_home();
+        drop(self.inner.take());
+    }
+}
+
+/// It takes no statement after its end.
+fn ended() -> DbErr {
+    DbErr::Custom("the transaction has ended".to_owned())
+}
+
+/// Whether the rows of a statement's answer are what it changed.
+fn returns_changes(sql: &str) -> bool {
+    sql.contains("RETURNING")
+}
+
+#[async_trait]
+impl ConnectionTrait for DatabaseTransaction {
+    fn get_database_backend(&self) -> DbBackend {
+        self.link.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let text = self.link.text(&statement);
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.execute_raw(statement).await });
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |done| done.rows_affected() > 0);
+        answer
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let answer = self
+            .link
+            .answer(&self.held, async { self.inner()?.execute_unprepared(sql).await })
+            .await;
+        if let Err(error) = &answer {
+            self.link.writes().failed_order(error);
+        }
+        answer
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.query_one_raw(statement).await });
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |row| changes && row.is_some());
+        answer
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.query_all_raw(statement).await });
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |rows| changes && !rows.is_empty());
+        answer
+    }
+}

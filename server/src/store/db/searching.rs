@@ -1,0 +1,221 @@
+//! How long somebody may have the database look for something.
+//!
+//! What people search for may have no index: then rows are compared one by one until a page is
+//! full, and where hardly any fits that is all of them. So a search ends after a while with an
+//! error that says what to narrow, whether or not anybody still waits for it.
+//!
+//! PostgreSQL keeps the time itself. SQLite asks now and then whether to go on; what it is answered
+//! belongs to a connection, so searches have some of their own there: lanes. That there are few of
+//! them has its use, too: whoever searches takes no connection from those who only look.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, EntityTrait, FromQueryResult, QueryTrait, Select,
+    Statement, TransactionOptions,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
+
+use super::{error::code, primary::Link};
+use crate::{
+    clock::Clock,
+    store::{Store, StoreError},
+};
+
+/// So many searches go on at once on SQLite.
+pub(in crate::store) const LANES: usize = 2;
+/// SQLite asks after about so many steps whether to go on: every few tenths of a millisecond.
+pub(in crate::store) const STEPS: i32 = 10_000;
+
+/// The time limit, and where searches are made.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Searching {
+    limit: Duration,
+    /// None on PostgreSQL.
+    lanes: Option<Lanes>,
+}
+
+/// Until when the statement on a connection may go on. Clones share one instant.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Until {
+    origin: Instant,
+    nanos: Arc<AtomicU64>,
+}
+
+impl Until {
+    /// Nothing of length may be done yet.
+    pub(in crate::store) fn new() -> Self {
+        Self { origin: Clock::system().instant(), nanos: Arc::default() }
+    }
+
+    /// What is asked from now on may take so long.
+    fn allow(&self, time: Duration) {
+        let until = self.origin.elapsed().saturating_add(time).as_nanos();
+        self.nanos.store(u64::try_from(until).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Nobody waits for it any more.
+    fn end(&self) {
+        self.nanos.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the statement may go on.
+    pub(in crate::store) fn goes_on(&self) -> bool {
+        self.origin.elapsed() < Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
+    }
+}
+
+/// A connection for one search after the other.
+#[derive(Clone, Debug)]
+struct Lane {
+    link: Link,
+    until: Until,
+}
+
+#[derive(Clone, Debug)]
+struct Lanes {
+    free: Arc<Mutex<Vec<Lane>>>,
+    places: Arc<Semaphore>,
+}
+
+/// A lane in use. Whoever gives it back may have given up before its search had ended.
+struct Busy {
+    lane: Option<Lane>,
+    free: Arc<Mutex<Vec<Lane>>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(lane) = self.lane.take() {
+            lane.until.end();
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+        }
+    }
+}
+
+impl Lanes {
+    async fn take(&self) -> Option<(Lane, Busy)> {
+        let place = self.places.clone().acquire_owned().await.ok()?;
+        let lane = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let busy = Busy { lane: Some(lane.clone()), free: self.free.clone(), _place: place };
+        Some((lane, busy))
+    }
+}
+
+impl Searching {
+    /// In the connections for reading, by the server's own clock.
+    pub(in crate::store) fn by_server(limit: Duration) -> Self {
+        Self { limit, lanes: None }
+    }
+
+    /// In connections that ask whether to go on.
+    pub(in crate::store) fn in_lanes(
+        limit: Duration,
+        lanes: Vec<(DatabaseConnection, Until)>,
+    ) -> Self {
+        let places = Arc::new(Semaphore::new(lanes.len()));
+        let lane = |(connection, until)| Lane { link: Link::fixed(connection), until };
+        let free = Arc::new(Mutex::new(lanes.into_iter().map(lane).collect()));
+        Self { limit, lanes: Some(Lanes { free, places }) }
+    }
+
+    /// The same with other links over the same connections.
+    pub(in crate::store) fn mapped(self, change: impl Fn(Link) -> Link) -> Self {
+        if let Some(lanes) = &self.lanes {
+            let mut free = lanes.free.lock().unwrap_or_else(PoisonError::into_inner);
+            for lane in free.iter_mut() {
+                lane.link = change(lane.link.clone());
+            }
+        }
+        self
+    }
+
+    /// Closes its connections.
+    pub(in crate::store) async fn close(self) -> Result<(), DbErr> {
+        let Some(lanes) = self.lanes else { return Ok(()) };
+        let free = std::mem::take(&mut *lanes.free.lock().unwrap_or_else(PoisonError::into_inner));
+        for lane in free {
+            lane.link.close().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// What a statement finds; one with a search in it, within the time limit of searches.
+    pub(in crate::store) async fn found<M: FromQueryResult>(
+        &self,
+        statement: Statement,
+        is_search: bool,
+    ) -> Result<Vec<M>, StoreError> {
+        let rows = M::find_by_statement(statement);
+        if !is_search {
+            return Ok(rows.all(self.read()).await?);
+        }
+        let limit = self.searching.limit;
+        let too_long = || StoreError::SearchTooLong { limit };
+        let Some(lanes) = &self.searching.lanes else {
+            let tx = self.read().begin(TransactionOptions::default()).await?;
+            // None at all is what PostgreSQL understands by 0.
+            let most = limit.as_millis().max(1);
+            tx.execute_unprepared(&format!("SET LOCAL statement_timeout = {most}")).await?;
+            let found = rows.all(&tx).await;
+            tx.rollback().await?;
+            return found.map_err(|error| if is_ended(&error) { too_long() } else { error.into() });
+        };
+        let taken = Clock::system().timeout(limit.max(MIN_WAIT), lanes.take()).await;
+        let (lane, _busy) = taken.ok().flatten().ok_or_else(too_long)?;
+        // Behind a search that was given up this waits until that has ended, which is soon.
+        let tx = lane.link.begin(TransactionOptions::default()).await?;
+        lane.until.allow(limit);
+        let found = rows.all(&tx).await;
+        tx.rollback().await?;
+        found.map_err(|error| if is_ended(&error) { too_long() } else { error.into() })
+    }
+
+    /// The same of a query that asks for keys, in a column `id`.
+    pub(in crate::store) async fn found_keys<E: EntityTrait>(
+        &self,
+        query: Select<E>,
+        is_search: bool,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let statement = query.build(self.dialect().backend());
+        let rows: Vec<Row> = self.found(statement, is_search).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+}
+
+/// A lane is waited for at least so long.
+const MIN_WAIT: Duration = Duration::from_secs(1);
+
+/// Whether a statement was ended before its time: PostgreSQL's `query_canceled`, SQLite's INTERRUPT.
+fn is_ended(error: &DbErr) -> bool {
+    matches!(code(error).as_deref(), Some("57014" | "9"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_goes_on_while_it_may() {
+        let until = Until::new();
+        assert!(!until.goes_on());
+        until.allow(Duration::from_secs(3_600));
+        assert!(until.clone().goes_on());
+        until.end();
+        assert!(!until.goes_on());
+    }
+}

@@ -1,0 +1,98 @@
+//! What falls due next: a planner that knows it sleeps until then.
+
+use entity::Timestamp;
+use sea_orm::FromQueryResult;
+
+use super::candidates::{Candidate, but};
+use crate::store::{Store, StoreError, db::live::Since};
+
+/// A cursor as the planner looks ahead at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The schedule's shard; none of what belongs to nobody before others.
+    pub shard: Option<u8>,
+    /// When it falls, or fell, due.
+    pub at: Timestamp,
+}
+
+/// So many cursors are looked at on each side of now.
+pub const LOOKED_AT: usize = 64;
+
+impl Store {
+    /// The first instant at which something falls due: a schedule to be claimed, an intent that
+    /// waits for its time, the end of a pause. One that is overdue counts.
+    pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.next_due_but(now, &[]).await
+    }
+
+    /// The same without the schedules that are `passed`.
+    pub async fn next_due_but(
+        &self,
+        now: Timestamp,
+        passed: &[Candidate],
+    ) -> Result<Option<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: Option<i64>,
+        }
+        let mut values = Vec::new();
+        let but = but(passed, &mut values);
+        let sql = format!(
+            "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
+               WHERE enabled AND next_fire_at IS NOT NULL {but} \
+             UNION ALL \
+             SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
+               AND queue_position IS NULL{} \
+             UNION ALL \
+             SELECT min(paused_until) FROM schedule \
+              WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
+            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
+        );
+        let statement = self.dialect().statement(sql, values);
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.and_then(|row| row.at).map(Timestamp))
+    }
+
+    /// The same for a node that is one of several: the first cursors that were due by `now`, the
+    /// first that come after it, and the first of what belongs to nobody before others.
+    pub async fn due_ahead_but(
+        &self,
+        now: Timestamp,
+        passed: &[Candidate],
+    ) -> Result<Vec<Ahead>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            shard: Option<i32>,
+            at: i64,
+        }
+        let mut values = vec![now.0.into()];
+        let but = but(passed, &mut values);
+        let some = |what: &str| {
+            format!(
+                "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
+                   FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
+                     AND next_fire_at {what} $1 {but} \
+                   ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
+            )
+        };
+        let sql = format!(
+            "{} UNION ALL {} UNION ALL \
+             SELECT CAST(NULL AS integer), at FROM (SELECT min(due_at) AS at FROM fire \
+               WHERE verdict = 'pending' AND claimed_by IS NULL \
+                 AND queue_position IS NULL{}) waits WHERE at IS NOT NULL \
+             UNION ALL \
+             SELECT CAST(NULL AS integer), at FROM (SELECT min(paused_until) AS at FROM schedule \
+               WHERE paused_until IS NOT NULL AND NOT enabled \
+                 AND deleted_at IS NULL) pauses WHERE at IS NOT NULL",
+            some("<="),
+            some(">"),
+            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, values));
+        let ahead = |row: Row| Ahead {
+            shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
+            at: Timestamp(row.at),
+        };
+        Ok(rows.all(self.rounds()).await?.into_iter().map(ahead).collect())
+    }
+}

@@ -1,0 +1,276 @@
+//! Backfills: writing them, changing where they stand, and what their service does in its turns.
+//!
+//! Every write of a backfill's rows happens in a transaction that holds the backfill's row. Where
+//! the schedule is locked too, it is locked first.
+
+use std::collections::HashSet;
+
+use entity::{
+    Timestamp,
+    backfill::{ActiveModel, Column, Entity, Model, State},
+    backfill_fire, fire, run,
+};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect,
+};
+use uuid::Uuid;
+
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+
+/// A backfill that has something left to do.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct OpenBackfill {
+    /// Key.
+    pub id: Uuid,
+    /// Its schedule.
+    pub schedule_id: Uuid,
+}
+
+/// An instant whose turn it is.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct NextFire {
+    /// Its place.
+    pub position: i32,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+    /// What the clock did there.
+    pub kind: fire::Kind,
+}
+
+/// An instant whose run was alive when it was last looked at, and its run.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct FireAtWork {
+    /// Its place.
+    pub position: i32,
+    /// The run.
+    pub run_id: Uuid,
+    /// Where the run stands now; none if it is in the tables no more.
+    pub state: Option<run::State>,
+    /// When the run settled.
+    pub finished_at: Option<Timestamp>,
+    /// When somebody asked to stop it.
+    pub cancel_requested_at: Option<Timestamp>,
+}
+
+/// An instant that comes to its end.
+#[derive(Clone, Debug)]
+pub struct EndedFire {
+    /// Its place.
+    pub position: i32,
+    /// What became of it.
+    pub state: backfill_fire::State,
+    /// Why.
+    pub detail: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// So many rows are written in one statement.
+const CHUNK: usize = 1_000;
+
+impl Store {
+    /// Writes a backfill with its fires, in the order in which they are to run.
+    pub async fn insert_backfill(
+        &self,
+        tx: &DatabaseTransaction,
+        row: ActiveModel,
+        (id, schedule): (Uuid, Uuid),
+        fires: &[(Timestamp, fire::Kind)],
+    ) -> Result<(), StoreError> {
+        Entity::insert(row).exec_without_returning(tx).await?;
+        let placed: Vec<_> = (0_i64..).zip(fires).collect();
+        for some in placed.chunks(CHUNK) {
+            let statement = Bulk::default()
+                .int("position", some.iter().map(|(position, _)| *position))
+                .int("scheduled_at", some.iter().map(|(_, (at, _))| at.0))
+                .text("kind", some.iter().map(|(_, (_, kind))| kind.to_value()))
+                .statement(
+                    self.dialect(),
+                    "INSERT INTO backfill_fire (backfill_id, position, schedule_id, \
+                       scheduled_at, kind, state) \
+                     SELECT {0}, position, {1}, scheduled_at, kind, 'pending' FROM v WHERE true",
+                    vec![id.into(), schedule.into()],
+                );
+            tx.execute_raw(statement).await?;
+        }
+        Ok(())
+    }
+
+    /// The backfill of that key, locked until the transaction ends.
+    pub async fn lock_backfill(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+    ) -> Result<Option<Model>, StoreError> {
+        Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+    }
+
+    /// Writes the set columns of a backfill that this transaction has locked.
+    pub async fn update_locked_backfill(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+        columns: ActiveModel,
+    ) -> Result<(), StoreError> {
+        Entity::update_many().set(columns).filter(Column::Id.eq(id)).exec(tx).await?;
+        Ok(())
+    }
+
+    /// Settles the fires of a locked backfill that wait for their turn as cancelled; says how many.
+    pub async fn cancel_pending_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        backfill: Uuid,
+        detail: &str,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let statement = self.dialect().statement(
+            "UPDATE backfill_fire SET state = 'cancelled', detail = $2, finished_at = $3 \
+             WHERE backfill_id = $1 AND state = 'pending'",
+            [backfill.into(), detail.into(), now.0.into()],
+        );
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// The backfills of a schedule that may still start runs, locked.
+    pub async fn lock_backfills_of(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+    ) -> Result<Vec<Model>, StoreError> {
+        let query = Entity::find()
+            .filter(Column::ScheduleId.eq(schedule))
+            .filter(Column::State.is_in([State::Running, State::Paused]))
+            .lock_exclusive();
+        Ok(query.all(tx).await?)
+    }
+
+    /// Backfills with something to do now, in the order of their making: those that have room for
+    /// a run, those of whose runs one has ended or is to be stopped, and those that have nothing
+    /// left. Whoever waits for a run is not among them.
+    pub async fn open_backfills(
+        &self,
+        after: Uuid,
+        limit: u64,
+    ) -> Result<Vec<OpenBackfill>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT b.id AS id, b.schedule_id AS schedule_id FROM backfill b \
+             WHERE b.finished_at IS NULL AND b.id > $1 AND ( \
+               EXISTS (SELECT 1 FROM backfill_fire f LEFT JOIN run ON run.id = f.run_id \
+                 WHERE f.backfill_id = b.id AND f.state = 'running' \
+                   AND (run.id IS NULL OR run.state NOT IN ('queued', 'running', 'retrying') \
+                     OR (b.state = 'cancelled' AND run.cancel_requested_at IS NULL))) \
+               OR (b.state = 'running' \
+                 AND EXISTS (SELECT 1 FROM backfill_fire f \
+                   WHERE f.backfill_id = b.id AND f.state = 'pending') \
+                 AND (SELECT count(*) FROM backfill_fire f \
+                   WHERE f.backfill_id = b.id AND f.state = 'running') < b.concurrency) \
+               OR NOT EXISTS (SELECT 1 FROM backfill_fire f \
+                 WHERE f.backfill_id = b.id AND f.state IN ('pending', 'running')) \
+               OR (b.state <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM schedule s \
+                 WHERE s.id = b.schedule_id AND s.deleted_at IS NULL))) \
+             ORDER BY b.id LIMIT $2",
+            [after.into(), limit.cast_signed().into()],
+        );
+        Ok(OpenBackfill::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// The runs that open backfills wait for, by their books.
+    pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            run_id: Uuid,
+        }
+        let statement = self.dialect().statement(
+            "SELECT f.run_id AS run_id FROM backfill_fire f \
+             WHERE f.state = 'running' AND f.run_id IS NOT NULL",
+            [],
+        );
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        Ok(rows.into_iter().map(|row| row.run_id).collect())
+    }
+
+    /// The fires of a locked backfill that are at work, with their runs.
+    pub async fn fires_at_work(
+        &self,
+        tx: &DatabaseTransaction,
+        backfill: Uuid,
+    ) -> Result<Vec<FireAtWork>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT f.position AS position, f.run_id AS run_id, run.state AS state, \
+               run.finished_at AS finished_at, run.cancel_requested_at AS cancel_requested_at \
+             FROM backfill_fire f LEFT JOIN run ON run.id = f.run_id \
+             WHERE f.backfill_id = $1 AND f.state = 'running' ORDER BY f.position",
+            [backfill.into()],
+        );
+        Ok(FireAtWork::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// The fires of a locked backfill that come next, in their order.
+    pub async fn next_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        backfill: Uuid,
+        limit: usize,
+    ) -> Result<Vec<NextFire>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT position, scheduled_at, kind FROM backfill_fire \
+             WHERE backfill_id = $1 AND state = 'pending' ORDER BY position LIMIT $2",
+            [backfill.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()],
+        );
+        Ok(NextFire::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// Of these instants, those for which a backfill has a row at work, by its books.
+    pub async fn instants_at_work(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        instants: &[Timestamp],
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: i64,
+        }
+        if instants.is_empty() {
+            return Ok(vec![]);
+        }
+        let statement = Bulk::default().int("at", instants.iter().map(|at| at.0)).statement(
+            self.dialect(),
+            "SELECT v.at AS at FROM v JOIN backfill_fire f ON f.schedule_id = {0} \
+               AND f.scheduled_at = v.at AND f.state = 'running'",
+            vec![schedule.into()],
+        );
+        let rows = Row::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| Timestamp(row.at)).collect())
+    }
+
+    /// Ends fires of a locked backfill that have not ended yet.
+    pub async fn end_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        backfill: Uuid,
+        ended: &[EndedFire],
+    ) -> Result<(), StoreError> {
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .int("position", ended.iter().map(|fire| i64::from(fire.position)))
+            .text("state", ended.iter().map(|fire| fire.state.to_value()))
+            .text("detail", ended.iter().map(|fire| fire.detail.clone()))
+            .int("at", ended.iter().map(|fire| fire.at.0))
+            .statement(
+                self.dialect(),
+                "UPDATE backfill_fire SET state = v.state, detail = v.detail, \
+                   finished_at = v.at \
+                 FROM v WHERE backfill_fire.backfill_id = {0} \
+                   AND backfill_fire.position = v.position \
+                   AND backfill_fire.state IN ('pending', 'running')",
+                vec![backfill.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,383 @@
+//! Fires that wait for runs in their way to settle, and other intents that nobody owns yet.
+//!
+//! The buffer is the ledger itself: a fire that waits is `pending`, without an owner, and has a
+//! `queue_position`. Whoever writes a schedule's queue holds the schedule's row, so a claim and a
+//! release never decide about the same schedule at once.
+//!
+//! - `places`: who goes into a queue, out of it, and to which place
+
+mod places;
+
+use std::collections::HashMap;
+
+use entity::{
+    Timestamp,
+    fire::{self, Column},
+    schedule::Overlap,
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect,
+};
+use uuid::Uuid;
+
+pub use self::places::Queued;
+use super::handoffs::{INTENT_COLUMNS, Intent};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::{Bulk, returned_ids},
+        days::Days,
+        live::Since,
+    },
+};
+
+/// How a schedule's buffer stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// Fires that wait and may still start: neither stale nor past their deadline.
+    pub waiting: usize,
+    /// The highest place that is taken.
+    pub last: i64,
+}
+
+/// A schedule whose fires wait, as it is now.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Queue {
+    /// The schedule.
+    pub id: Uuid,
+    /// Its version.
+    pub version: i32,
+    /// See `entity::schedule`.
+    pub fires_version: i32,
+    /// Whether it may fire.
+    pub enabled: bool,
+    /// Whether it is gone.
+    pub deleted_at: Option<Timestamp>,
+    /// See `entity::schedule`.
+    pub start_deadline_ms: Option<i64>,
+    /// See `entity::schedule`.
+    pub jitter_ms: i64,
+    /// See `entity::schedule`.
+    pub overlap: Overlap,
+    /// See `entity::schedule`.
+    pub buffer_limit: Option<i32>,
+}
+
+/// Whether there are intents that nobody owns. There are none in most rounds, and to plan what is
+/// to be known of them takes PostgreSQL longer than to find that out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Unowned {
+    /// Whether a fire waits in a buffer.
+    pub waits: bool,
+    /// Whether the time of another one has come.
+    pub is_due: bool,
+}
+
+/// What a planner must know of all buffers to look again in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// Whether a fire waits anywhere.
+    pub waits: bool,
+    /// When the first of those that wait is past its deadline.
+    pub deadline: Option<Timestamp>,
+}
+
+/// A fire in a buffer. The partial index has the same words.
+const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
+
+/// A fire whose time comes later than its claim. The partial index has the same words.
+const COMES_LATER: &str =
+    "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
+
+/// `waiting(schedule_id)`: the schedules that have a buffer. One step along the index for each of
+/// them, however many fires wait.
+fn schedules_with_buffers(days: &str) -> String {
+    format!(
+        "WITH RECURSIVE waiting(schedule_id) AS ( \
+           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS}{days} \
+             ORDER BY fire.schedule_id LIMIT 1) \
+           UNION ALL \
+           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS}{days} \
+               AND fire.schedule_id > waiting.schedule_id ORDER BY fire.schedule_id LIMIT 1) \
+             FROM waiting WHERE waiting.schedule_id IS NOT NULL)"
+    )
+}
+
+/// From when the deadline of a fire of the schedule `s` counts: as the engine has it.
+const SINCE: &str = "CASE WHEN fire.due_at < fire.scheduled_at + s.jitter_ms \
+    THEN fire.due_at ELSE fire.scheduled_at + s.jitter_ms END";
+
+/// What `of` is of the fire at the head of the queue of `waiting.schedule_id`.
+fn head(of: &str, days: &str) -> String {
+    format!(
+        "(SELECT {of} FROM fire WHERE {WAITS}{days} \
+           AND fire.schedule_id = waiting.schedule_id ORDER BY fire.queue_position LIMIT 1)"
+    )
+}
+
+/// When the first fire in the queue of the schedule `s` is past its deadline, if it has one. Somebody
+/// may have reordered the queue, so that need not be its head; only queues with deadlines are read
+/// for it.
+fn first_deadline(days: &str) -> String {
+    format!(
+        "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
+           (SELECT min({SINCE}) FROM fire WHERE {WAITS}{days} \
+             AND fire.schedule_id = waiting.schedule_id) END"
+    )
+}
+
+impl Store {
+    /// How the buffers of `schedules` stand at `now`; those without one are left out.
+    pub async fn buffers_of(
+        &self,
+        tx: &DatabaseTransaction,
+        schedules: &[Uuid],
+        now: Timestamp,
+        since: Since,
+    ) -> Result<HashMap<Uuid, Buffered>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            schedule_id: Uuid,
+            waiting: i64,
+            last: i64,
+        }
+        if schedules.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let sql = format!(
+            "SELECT fire.schedule_id AS schedule_id, \
+               count(CASE WHEN fire.schedule_version >= s.fires_version \
+                 AND (s.start_deadline_ms IS NULL OR {SINCE} + s.start_deadline_ms >= {{0}}) \
+                 THEN 1 END) AS waiting, \
+               max(fire.queue_position) AS last \
+             FROM (SELECT DISTINCT id FROM v) w JOIN fire ON fire.schedule_id = w.id \
+               JOIN schedule s ON s.id = w.id \
+             WHERE {WAITS}{} GROUP BY fire.schedule_id",
+            self.dialect().pending_fires("fire.scheduled_at", now, since)
+        );
+        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![now.0.into()],
+        );
+        let rows = Row::find_by_statement(statement).all(tx).await?;
+        let buffered = |row: Row| {
+            let waiting = usize::try_from(row.waiting).unwrap_or(usize::MAX);
+            (row.schedule_id, Buffered { waiting, last: row.last })
+        };
+        Ok(rows.into_iter().map(buffered).collect())
+    }
+
+    /// See [`Unowned`].
+    pub async fn unowned(&self, now: Timestamp) -> Result<Unowned, StoreError> {
+        let days = self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM fire WHERE {WAITS}{days}) AS waits, \
+               EXISTS (SELECT 1 FROM fire WHERE {COMES_LATER} AND fire.due_at <= $1{days}) AS is_due"
+        );
+        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let row = Unowned::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.unwrap_or_default())
+    }
+
+    /// Schedules with intents that nobody owns and about which something is to be decided: their
+    /// time has come; nothing is alive of the schedule any more; it was paused, edited or deleted;
+    /// one in the queue is past its deadline; or runs that are to give way have not been told.
+    pub async fn schedules_to_release(
+        &self,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let runs = self.dialect().live_runs("run.id", now);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let sql = format!(
+            "{} SELECT waiting.schedule_id AS id \
+             FROM waiting LEFT JOIN schedule s ON s.id = waiting.schedule_id \
+             WHERE waiting.schedule_id IS NOT NULL AND ( \
+               s.id IS NULL OR s.deleted_at IS NOT NULL OR NOT s.enabled \
+               OR {} < s.fires_version OR {} < $1 \
+               OR (s.overlap IN ('cancel_other', 'terminate_other') AND EXISTS (SELECT 1 FROM run \
+                 WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
+                   AND run.trigger <> 'backfill' AND (run.cancel_requested_at IS NULL \
+                     OR s.overlap = 'terminate_other'){runs})) \
+               OR NOT (EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
+                   AND run.state IN ('queued', 'running', 'retrying') \
+                   AND run.trigger <> 'backfill'{runs}) \
+                 OR EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = s.id \
+                   AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL{days}))) \
+             UNION \
+             SELECT later.schedule_id AS id FROM (SELECT fire.schedule_id FROM fire \
+               WHERE {COMES_LATER} AND fire.due_at <= $1{days} \
+               ORDER BY fire.due_at, fire.scheduled_at LIMIT $2) later \
+             LIMIT $2",
+            schedules_with_buffers(days),
+            head("fire.schedule_version", days),
+            first_deadline(days),
+        );
+        let values = [now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// See [`Outlook`].
+    pub async fn buffer_outlook(&self, now: Timestamp) -> Result<Outlook, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            buffers: i64,
+            deadline: Option<i64>,
+        }
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let sql = format!(
+            "{} SELECT count(*) AS buffers, \
+               min({}) AS deadline \
+             FROM waiting JOIN schedule s ON s.id = waiting.schedule_id",
+            schedules_with_buffers(days),
+            first_deadline(days),
+        );
+        let statement = self.dialect().statement(sql, []);
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.map_or_else(Outlook::default, |row| Outlook {
+            waits: row.buffers > 0,
+            // Past it, not at it.
+            deadline: row.deadline.map(|at| Timestamp(at.saturating_add(1))),
+        }))
+    }
+
+    /// The schedules of `ids` as they are now, locked until the transaction ends; `None` of those
+    /// that are gone. Those that somebody else has locked are left out: nobody waits for them.
+    pub async fn lock_queues(
+        &self,
+        tx: &DatabaseTransaction,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, Option<Queue>>, StoreError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let lock = self.dialect().skip_locked("s");
+        let sql = format!(
+            "SELECT s.id, s.version, s.fires_version, s.enabled, s.deleted_at, s.start_deadline_ms, \
+               s.jitter_ms, s.overlap, s.buffer_limit FROM schedule s WHERE s.id IN (SELECT id FROM v) ORDER BY s.id {lock}"
+        );
+        let ids_of = |ids: &[Uuid], sql: &str| {
+            Bulk::default().uuid("id", ids.iter().copied()).statement(self.dialect(), sql, vec![])
+        };
+        let rows = Queue::find_by_statement(ids_of(ids, &sql)).all(tx).await?;
+        let mut queues: HashMap<_, _> = rows.into_iter().map(|row| (row.id, Some(row))).collect();
+        let missing: Vec<Uuid> =
+            ids.iter().copied().filter(|id| !queues.contains_key(id)).collect();
+        if !missing.is_empty() {
+            let sql = "SELECT v.id AS id FROM v \
+                WHERE NOT EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.id)";
+            let gone = returned_ids(tx, ids_of(&missing, sql)).await?;
+            queues.extend(gone.into_iter().map(|id| (id, None)));
+        }
+        Ok(queues)
+    }
+
+    /// The intents of `schedules` that nobody owns: up to `each` of each queue, those that are past
+    /// their deadline and then those at its head, and up to `limit` whose time has come.
+    pub async fn unowned_intents(
+        &self,
+        tx: &DatabaseTransaction,
+        schedules: &[Uuid],
+        now: Timestamp,
+        (each, limit): (u64, u64),
+    ) -> Result<Vec<Intent>, StoreError> {
+        if schedules.is_empty() {
+            return Ok(vec![]);
+        }
+        let waiting = format!(
+            "SELECT * FROM (SELECT {INTENT_COLUMNS}, row_number() OVER ( \
+               PARTITION BY fire.schedule_id ORDER BY \
+                 CASE WHEN {SINCE} + s.start_deadline_ms < {{1}} THEN 0 ELSE 1 END, \
+                 fire.queue_position, fire.id) AS place \
+             FROM fire LEFT JOIN schedule s ON s.id = fire.schedule_id \
+             WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
+             WHERE place <= {{0}} ORDER BY schedule_id, place"
+        );
+        // The limit stands inside, or SQLite would read the whole history of each schedule.
+        let later = format!(
+            "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
+               WHERE {COMES_LATER} AND fire.due_at <= {{0}} \
+               ORDER BY fire.due_at, fire.scheduled_at LIMIT {{1}}) later \
+             WHERE schedule_id IN (SELECT id FROM v) ORDER BY due_at, scheduled_at"
+        );
+        let ids = || Bulk::default().uuid("id", schedules.iter().copied());
+        let bounds = vec![each.cast_signed().into(), now.0.into()];
+        let waiting = ids().statement(self.dialect(), &waiting, bounds);
+        let bounds = vec![now.0.into(), limit.cast_signed().into()];
+        let later = ids().statement(self.dialect(), &later, bounds);
+        let mut intents = Intent::find_by_statement(waiting).all(tx).await?;
+        intents.extend(Intent::find_by_statement(later).all(tx).await?);
+        Ok(intents)
+    }
+
+    /// Takes intents that nobody owns: `node` hands them over next.
+    pub async fn own_intents(
+        &self,
+        tx: &DatabaseTransaction,
+        intents: &[Intent],
+        node: Uuid,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if intents.is_empty() {
+            return Ok(());
+        }
+        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let ids = Bulk::default().uuid("id", intents.iter().map(|intent| intent.id)).days(days);
+        let sql = format!(
+            "UPDATE fire SET claimed_by = {{0}}, claimed_at = {{1}}, queue_position = NULL \
+             FROM v WHERE fire.id = v.id AND {} {{days}}",
+            self.dialect().of_found("fire.verdict = 'pending' AND fire.claimed_by IS NULL")
+        );
+        let statement = ids.statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+}
+
+/// The first `limit` fires that wait in a schedule's buffer, in the order in which they will
+/// start.
+pub async fn queue<C: ConnectionTrait>(
+    connection: &C,
+    schedule: Uuid,
+    limit: u64,
+) -> Result<Vec<fire::Model>, StoreError> {
+    let query = fire::Entity::find()
+        .filter(Column::ScheduleId.eq(schedule))
+        .filter(Column::Verdict.eq(fire::Verdict::Pending))
+        .filter(Column::QueuePosition.is_not_null())
+        .order_by_asc(Column::QueuePosition)
+        .order_by_asc(Column::Id)
+        .limit(limit);
+    Ok(query.all(connection).await?)
+}
+
+/// How many fires wait in the buffer of each of those schedules.
+pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        schedule_id: Uuid,
+        fires: i64,
+    }
+    if schedules.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let sql = format!(
+        "SELECT fire.schedule_id AS schedule_id, count(*) AS fires \
+         FROM v JOIN fire ON fire.schedule_id = v.id WHERE {WAITS} GROUP BY fire.schedule_id"
+    );
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![],
+    );
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.schedule_id, row.fires)).collect())
+}

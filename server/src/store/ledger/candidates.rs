@@ -1,0 +1,128 @@
+//! What a node is about to claim, looked at before it is locked: for nodes that agree elsewhere on
+//! who goes first.
+
+use std::collections::HashSet;
+
+use entity::Timestamp;
+use sea_orm::{FromQueryResult, Statement, Value};
+use uuid::Uuid;
+
+use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, Turns};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+
+/// A schedule that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Candidate {
+    /// The schedule.
+    pub id: Uuid,
+    /// Its cursor.
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// The schedules that [`Store::lock_due_schedules`] would look at, not locked, but those that
+    /// are `passed`: a few for `long`, and as many as there are for now.
+    pub async fn due_candidates(
+        &self,
+        now: Timestamp,
+        turns: Option<Turns<'_>>,
+        (long, passed): (&[Candidate], &[Uuid]),
+        limit: u64,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        let most = limit.saturating_add(passed.len() as u64);
+        let statement = self.due("id, next_fire_at AS at", now, (turns, long), most, "");
+        let mut due = Candidate::find_by_statement(statement).all(self.rounds()).await?;
+        let passed: HashSet<&Uuid> = passed.iter().collect();
+        due.retain(|candidate| !passed.contains(&candidate.id));
+        due.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(due)
+    }
+
+    /// Asks for so many schedules that are due at `now` and this node's to claim.
+    pub(in crate::store) fn due(
+        &self,
+        columns: &str,
+        now: Timestamp,
+        (turns, passed): (Option<Turns<'_>>, &[Candidate]),
+        limit: u64,
+        lock: &str,
+    ) -> Statement {
+        let mut values = vec![now.0.into(), limit.cast_signed().into()];
+        // Not by an index on shards: see docs/decisions/0004.
+        let turn = if let Some(turns) = turns {
+            values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
+            "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
+               WHEN '1' THEN $1 WHEN '2' THEN CAST($4 AS bigint) ELSE CAST($5 AS bigint) END"
+        } else {
+            ""
+        };
+        let but = but(passed, &mut values);
+        let sql = format!(
+            "SELECT {columns} FROM schedule \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {but} \
+               AND $1 <= (SELECT {}) + {MAX_AHEAD_MS} \
+             ORDER BY next_fire_at LIMIT $2 {lock}",
+            self.dialect().now()
+        );
+        self.dialect().statement(sql, values)
+    }
+
+    /// Those of `schedules` that are due at `now`, whoever's turn it is; not locked.
+    pub async fn due_of(
+        &self,
+        now: Timestamp,
+        schedules: &[Uuid],
+    ) -> Result<Vec<Candidate>, StoreError> {
+        if schedules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT schedule.id, schedule.next_fire_at AS at \
+            FROM v JOIN schedule ON schedule.id = v.candidate \
+            WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {0} \
+            ORDER BY next_fire_at";
+        let statement = Bulk::default().uuid("candidate", schedules.iter().copied()).statement(
+            self.dialect(),
+            sql,
+            vec![now.0.into()],
+        );
+        Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Those of the candidates whose cursor has not moved, locked for this transaction; those that
+    /// another node is claiming all the same are passed over.
+    pub async fn lock_if_still_due(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        candidates: &[Candidate],
+    ) -> Result<Vec<DueSchedule>, StoreError> {
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT {DUE_COLUMNS} FROM v JOIN schedule \
+               ON schedule.id = v.candidate AND schedule.next_fire_at = v.cursor_at \
+             WHERE enabled AND {{0}} <= (SELECT {}) + {MAX_AHEAD_MS} \
+             ORDER BY next_fire_at {}",
+            self.dialect().now(),
+            self.dialect().skip_locked("schedule")
+        );
+        let statement = Bulk::default()
+            .uuid("candidate", candidates.iter().map(|candidate| candidate.id))
+            .int("cursor_at", candidates.iter().map(|candidate| candidate.at.0))
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
+        Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
+    }
+}
+
+/// A condition that passes over some schedules while their cursors are there; to be few, as each is
+/// two values of the statement.
+pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
+    let mut condition = String::new();
+    for Candidate { id, at } in passed {
+        values.extend([(*id).into(), at.0.into()]);
+        let at = values.len();
+        condition.push_str(&format!("AND NOT (id = ${} AND next_fire_at = ${at}) ", at - 1));
+    }
+    condition
+}

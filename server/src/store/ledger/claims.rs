@@ -1,0 +1,344 @@
+//! Claiming due schedules: reading them locked, writing their fires, moving their cursors. The
+//! planner calls these inside one transaction; that it is one is the guarantee.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Keys, Strings, Timestamp,
+    fire::{Kind, MadeUpFor, Reason, Verdict},
+    schedule::{CatchUp, DstGap, DstOverlap, Overlap},
+};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::candidates::Candidate;
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::{Bulk, MAX_ROWS, returned_ids},
+        by_place::by_place,
+        days::Days,
+        live::Since,
+    },
+};
+
+/// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
+/// copies it inside the database.
+#[derive(Clone, Debug)]
+pub struct DueSchedule {
+    /// Key.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The version that is claimed.
+    pub version: i32,
+    /// See `entity::schedule`, like all that follow.
+    pub expressions: Strings,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub zone: String,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub dst_gap: DstGap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub dst_overlap: DstOverlap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub anchor_at: Timestamp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub start_at: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub end_at: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub jitter_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub calendars: Option<Keys>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub max_fires: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub fire_count: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up: CatchUp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub grace_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_max: i32,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_spacing_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_window_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub overlap: Overlap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub buffer_limit: Option<i32>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub start_deadline_ms: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub paused_until: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub created_at: Timestamp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub updated_at: Timestamp,
+    /// The cursor.
+    pub next_scheduled_at: Timestamp,
+    /// When it falls due; none of one that has no cursor.
+    pub next_fire_at: Option<Timestamp>,
+}
+
+by_place! {
+    /// The columns of [`DueSchedule`].
+    pub(in crate::store) const DUE_COLUMNS of DueSchedule =
+        id, namespace_id, version, expressions, zone, dst_gap, dst_overlap, anchor_at,
+        start_at, end_at, jitter_ms, calendars, max_fires, fire_count, catch_up,
+        grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap,
+        buffer_limit, start_deadline_ms, paused_until, created_at, updated_at,
+        next_scheduled_at, next_fire_at,
+}
+
+/// A fire to be written.
+#[derive(Clone, Debug)]
+pub struct NewFire {
+    /// Key.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Its version.
+    pub schedule_version: i32,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+    /// When it is to run.
+    pub due_at: Timestamp,
+    /// The last instant of the range.
+    pub last_scheduled_at: Timestamp,
+    /// How many instants it accounts for.
+    pub count: i64,
+    /// What the clock did there.
+    pub kind: Kind,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// What the reason names.
+    pub detail: Option<String>,
+    /// The node that hands it over next; none leaves it to whoever comes when it is due.
+    pub claimed_by: Option<Uuid>,
+    /// Its place in the buffer, if it waits there.
+    pub queue_position: Option<i64>,
+    /// What it is made up for, if it is.
+    pub made_up_for: Option<MadeUpFor>,
+}
+
+/// Where a schedule's cursor goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Advance {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The next instant that is not accounted for.
+    pub next_scheduled_at: Option<Timestamp>,
+    /// When to claim it.
+    pub next_fire_at: Option<Timestamp>,
+    /// The last instant that is accounted for.
+    pub last_fire_at: Option<Timestamp>,
+    /// How many fires more have started or are on their way to it.
+    pub fires: i64,
+}
+
+/// A clock that is further from the database's than this schedules nothing. One that is less far off
+/// is corrected.
+pub const MAX_OFFSET_MS: i64 = 5_000;
+
+/// A claim by a time that is further ahead of the database's clock than this finds nothing due: no
+/// fire starts earlier.
+pub const MAX_AHEAD_MS: i64 = 100;
+
+/// When a node may claim what is due, by its shard.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns<'a> {
+    /// One digit for each shard: `1` for those that it claims at once, `2` and `3` for those whose
+    /// schedules must have been due for some time.
+    pub of_shards: &'a str,
+    /// Those of `2` were due by then.
+    pub second: Timestamp,
+    /// Those of `3` were due by then.
+    pub last: Timestamp,
+}
+
+impl Store {
+    /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
+    /// those that another node is claiming are passed over, and so are those whose turn on this
+    /// node has not come, and those that are `passed`. Nothing is due when `now` is ahead of the
+    /// database's clock: no clock that was stepped a moment ago may claim anything.
+    pub async fn lock_due_schedules(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        turns: Option<Turns<'_>>,
+        passed: &[Candidate],
+        limit: u64,
+    ) -> Result<Vec<DueSchedule>, StoreError> {
+        let lock = self.dialect().skip_locked("schedule");
+        let statement = self.due(DUE_COLUMNS, now, (turns, passed), limit, &lock);
+        Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// For each of `schedules` that has a run alive or an intent on its way to one: how many, and
+    /// the latest of them. Runs of backfills are in nobody's way: they have a limit of their own.
+    pub async fn live_by_schedule(
+        &self,
+        tx: &DatabaseTransaction,
+        schedules: &[Uuid],
+        now: Timestamp,
+        since: Since,
+    ) -> Result<HashMap<Uuid, Live>, StoreError> {
+        if schedules.is_empty() {
+            return Ok(HashMap::new());
+        }
+        // `max` has no meaning for keys on PostgreSQL, but their text has the same order.
+        let text = if self.dialect().is_postgres() { "l.id::text" } else { "hex(l.id)" };
+        let sql = format!(
+            "SELECT l.schedule_id AS schedule_id, count(*) AS runs, max({text}) AS latest FROM ( \
+               SELECT run.schedule_id, run.id FROM (SELECT DISTINCT id FROM v) w \
+                 JOIN run ON run.schedule_id = w.id \
+                WHERE run.state IN ('queued', 'running', 'retrying') \
+                  AND run.trigger <> 'backfill'{} \
+               UNION ALL \
+               SELECT fire.schedule_id, fire.id FROM (SELECT DISTINCT id FROM v) w \
+                 JOIN fire ON fire.schedule_id = w.id \
+                WHERE fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL{} \
+             ) l GROUP BY l.schedule_id",
+            self.dialect().live_runs("run.id", now),
+            self.dialect().pending_fires("fire.scheduled_at", now, since)
+        );
+        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![],
+        );
+        let rows = LiveRow::find_by_statement(statement).all(tx).await?;
+        let live = |row: LiveRow| {
+            let latest = Uuid::try_parse(&row.latest).unwrap_or_default();
+            (row.schedule_id, Live { runs: row.runs, latest })
+        };
+        Ok(rows.into_iter().map(live).collect())
+    }
+
+    /// Writes the fires that do not exist yet and says which those were. A slot that is taken is
+    /// somebody else's: the unique key decided.
+    ///
+    /// Mostly all are written, which their number tells. Here, in the hand-off and in the settlement
+    /// together, a key given back for each row was a seventh of a storm on SQLite.
+    pub async fn insert_fires_if_absent(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[NewFire],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let mut written = HashSet::with_capacity(fires.len());
+        for some in fires.chunks(MAX_ROWS) {
+            written.extend(self.insert_some_fires(tx, some, now).await?);
+        }
+        let pending = fires.iter().filter(|fire| fire.verdict == Verdict::Pending);
+        self.dialect().live().widen(pending.map(|fire| (fire.id, fire.scheduled_at)));
+        Ok(written)
+    }
+
+    async fn insert_some_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[NewFire],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let decided = |fire: &NewFire| (fire.verdict != Verdict::Pending).then_some(now.0);
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .uuid("namespace_id", fires.iter().map(|fire| fire.namespace_id))
+            .uuid("schedule_id", fires.iter().map(|fire| fire.schedule_id))
+            .int("schedule_version", fires.iter().map(|fire| i64::from(fire.schedule_version)))
+            .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
+            .int("due_at", fires.iter().map(|fire| fire.due_at.0))
+            .int("last_scheduled_at", fires.iter().map(|fire| fire.last_scheduled_at.0))
+            .int("count", fires.iter().map(|fire| fire.count))
+            .text("kind", fires.iter().map(|fire| fire.kind.to_value()))
+            .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
+            .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
+            .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .uuid("claimed_by", fires.iter().map(|fire| fire.claimed_by))
+            .int("queue_position", fires.iter().map(|fire| fire.queue_position))
+            .int("decided_at", fires.iter().map(decided))
+            .text("made_up_for", fires.iter().map(|fire| fire.made_up_for.map(|it| it.to_value())))
+            .statement(
+                self.dialect(),
+                "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
+                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+                   claimed_by, claimed_at, queue_position, decided_at, made_up_for, \
+                   recovery_attempts) \
+                 SELECT id, namespace_id, schedule_id, schedule_version, \
+                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+                   claimed_by, {0}, queue_position, decided_at, made_up_for, 0 FROM v WHERE true \
+                 ON CONFLICT (schedule_id, scheduled_at) DO NOTHING",
+                vec![now.0.into()],
+            );
+        if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
+            return Ok(fires.iter().map(|fire| fire.id).collect());
+        }
+        // The keys are new: what bears one was written here.
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .statement(
+                self.dialect(),
+                "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
+                   AND fire.scheduled_at = v.scheduled_at {days}",
+                vec![],
+            );
+        returned_ids(tx, statement).await
+    }
+
+    /// Moves the cursors of schedules that this transaction holds, and counts the fires that
+    /// start: after as many as a schedule may have, none is left.
+    pub async fn advance_cursors(
+        &self,
+        tx: &DatabaseTransaction,
+        advances: &[Advance],
+    ) -> Result<(), StoreError> {
+        if advances.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE schedule SET fire_count = schedule.fire_count + v.fires, \
+               next_scheduled_at = CASE WHEN schedule.fire_count + v.fires >= schedule.max_fires \
+                 THEN NULL ELSE v.next_scheduled_at END, \
+               next_fire_at = CASE WHEN schedule.fire_count + v.fires >= schedule.max_fires \
+                 THEN NULL ELSE v.next_fire_at END, \
+               last_fire_at = coalesce(v.last_fire_at, schedule.last_fire_at), changed = {} \
+             FROM v WHERE schedule.id = v.id",
+            self.dialect().stamp("schedule")
+        );
+        let ms = |at: Option<Timestamp>| at.map(|at| at.0);
+        let statement = Bulk::default()
+            .uuid("id", advances.iter().map(|advance| advance.schedule_id))
+            .int("next_scheduled_at", advances.iter().map(|advance| ms(advance.next_scheduled_at)))
+            .int("next_fire_at", advances.iter().map(|advance| ms(advance.next_fire_at)))
+            .int("last_fire_at", advances.iter().map(|advance| ms(advance.last_fire_at)))
+            .int("fires", advances.iter().map(|advance| advance.fires))
+            .statement(self.dialect(), &sql, vec![]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+}
+
+/// What is alive of a schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// How many.
+    pub runs: i64,
+    /// The latest.
+    pub latest: Uuid,
+}
+
+#[derive(FromQueryResult)]
+struct LiveRow {
+    schedule_id: Uuid,
+    runs: i64,
+    latest: String,
+}

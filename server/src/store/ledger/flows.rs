@@ -1,0 +1,336 @@
+//! Runs of several tasks: reading what was done of one, and writing its next step. Every step names
+//! its hold (run, attempt, node, epoch); zero rows means that it was lost.
+
+use std::{collections::HashSet, time::Duration};
+
+use entity::{Timestamp, run, task_run};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QueryOrder, QuerySelect,
+};
+use uuid::Uuid;
+
+use super::{
+    holds::{Hold, RETURNED, written_holds},
+    runs::millis,
+};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{bulk::Bulk, days::Days},
+};
+
+/// What happens to a run at once.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Whose.
+    pub hold: Hold,
+    /// What becomes of the run.
+    pub turn: Turn,
+    /// Attempts that are over.
+    pub ended: Vec<Ended>,
+    /// Attempts that begin: the task and its attempt.
+    pub begun: Vec<(String, i32)>,
+    /// Tasks whose turn never came, and why.
+    pub skipped: Vec<(String, String)>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What becomes of a run with a step.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// It stays with the node.
+    Held {
+        /// After how long any node may take it for stuck.
+        hard_limit: Duration,
+    },
+    /// It waits for a node again, from then on.
+    Parked {
+        /// Not before.
+        until: Timestamp,
+        /// What was last wrong.
+        error: Option<String>,
+    },
+    /// It has ended.
+    Settled {
+        /// How.
+        state: run::State,
+        /// Why it ended badly.
+        error: Option<String>,
+    },
+}
+
+/// An attempt at a task that is over.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The task.
+    pub task: String,
+    /// Its attempt.
+    pub attempt: i32,
+    /// How it ended.
+    pub state: task_run::State,
+    /// Why it ended badly.
+    pub error: Option<String>,
+    /// What the target gave back.
+    pub output: Option<serde_json::Value>,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+impl Turn {
+    fn state(&self) -> run::State {
+        match self {
+            Self::Held { .. } => run::State::Running,
+            Self::Parked { .. } => run::State::Retrying,
+            Self::Settled { state, .. } => *state,
+        }
+    }
+
+    fn error(&self) -> Option<String> {
+        match self {
+            Self::Held { .. } => None,
+            Self::Parked { error, .. } | Self::Settled { error, .. } => error.clone(),
+        }
+    }
+
+    fn hard_limit(&self) -> Option<i64> {
+        match self {
+            Self::Held { hard_limit } => Some(millis(*hard_limit)),
+            Self::Parked { .. } | Self::Settled { .. } => None,
+        }
+    }
+
+    fn until(&self) -> Option<i64> {
+        match self {
+            Self::Parked { until, .. } => Some(until.0),
+            Self::Held { .. } | Self::Settled { .. } => None,
+        }
+    }
+}
+
+impl Store {
+    /// All attempts of a run, each task's in their order.
+    pub async fn attempts_of(&self, run: Uuid) -> Result<Vec<task_run::Model>, StoreError> {
+        self.attempts_in(self.read(), run).await
+    }
+
+    /// The same, as a transaction sees them.
+    pub async fn attempts_in(
+        &self,
+        connection: &impl ConnectionTrait,
+        run: Uuid,
+    ) -> Result<Vec<task_run::Model>, StoreError> {
+        let query = task_run::Entity::find()
+            .filter(task_run::Column::RunId.eq(run))
+            .order_by_asc(task_run::Column::Task)
+            .order_by_asc(task_run::Column::Attempt);
+        Ok(query.all(connection).await?)
+    }
+
+    /// The tasks of a run at which somebody is at work, with their attempts: without what came of
+    /// the others.
+    pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
+        let query = task_run::Entity::find()
+            .select_only()
+            .column(task_run::Column::Task)
+            .column(task_run::Column::Attempt)
+            .filter(task_run::Column::RunId.eq(run))
+            .filter(task_run::Column::State.eq(task_run::State::Running))
+            .into_tuple::<(String, i32)>();
+        Ok(query.all(self.read()).await?)
+    }
+
+    /// Writes the steps whose hold is still what they name, and says whose. Of the others nothing is
+    /// written: somebody else decides about them. A batch may hold steps of two holds of one run.
+    pub async fn step_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        steps: &[Step],
+    ) -> Result<HashSet<Hold>, StoreError> {
+        if steps.is_empty() {
+            return Ok(HashSet::new());
+        }
+        // A run that somebody wants stopped is not parked, even if the request came too late to
+        // reach its node.
+        let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
+        let sql = format!(
+            "UPDATE run SET error = v.error, \
+               state = CASE WHEN {stopped} THEN 'cancelled' ELSE v.state END, \
+               available_at = coalesce(v.until, run.available_at), \
+               finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, \
+               max_attempts = CASE WHEN v.state = 'retrying' THEN run.max_attempts + 1 \
+                 ELSE run.max_attempts END, \
+               hard_deadline_at = {} + v.hard_limit, changed = {} \
+             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
+               {{days}} RETURNING {RETURNED}",
+            self.dialect().now(),
+            self.dialect().stamp("run"),
+            self.dialect().of_found("run.state = 'running'")
+        );
+        let finished = |step: &Step| (!step.turn.state().is_live()).then_some(step.at.0);
+        let statement = Bulk::default()
+            .uuid("run_id", steps.iter().map(|step| step.hold.run_id))
+            .int("attempt", steps.iter().map(|step| i64::from(step.hold.attempt)))
+            .uuid("node_id", steps.iter().map(|step| step.hold.node_id))
+            .int("epoch", steps.iter().map(|step| step.hold.epoch))
+            .text("state", steps.iter().map(|step| step.turn.state().to_value()))
+            .text("error", steps.iter().map(|step| step.turn.error()))
+            .int("until", steps.iter().map(|step| step.turn.until()))
+            .int("at", steps.iter().map(|step| step.at.0))
+            .int("finished_at", steps.iter().map(finished))
+            .int("hard_limit", steps.iter().map(|step| step.turn.hard_limit()))
+            .days(Days::of_keys("run.id", steps.iter().map(|step| step.hold.run_id)))
+            .statement(self.dialect(), &sql, vec![]);
+        let held = written_holds(tx, statement).await?;
+        let written: Vec<&Step> = steps.iter().filter(|step| held.contains(&step.hold)).collect();
+        self.end_tasks(tx, &written).await?;
+        self.begin_tasks(tx, &written).await?;
+        Ok(held)
+    }
+
+    async fn end_tasks(&self, tx: &DatabaseTransaction, steps: &[&Step]) -> Result<(), StoreError> {
+        let ended =
+            || steps.iter().flat_map(|step| step.ended.iter().map(move |ended| (*step, ended)));
+        if ended().next().is_none() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
+               error = v.error, output = v.output \
+             FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
+               AND task_run.attempt = v.attempt AND {} {{days}}",
+            self.dialect().of_found("task_run.state = 'running'")
+        );
+        let statement = Bulk::default()
+            .uuid("run_id", ended().map(|(step, _)| step.hold.run_id))
+            .text("task", ended().map(|(_, ended)| ended.task.clone()))
+            .int("attempt", ended().map(|(_, ended)| i64::from(ended.attempt)))
+            .text("state", ended().map(|(_, ended)| ended.state.to_value()))
+            .int("finished_at", ended().map(|(_, ended)| ended.at.0))
+            .text("error", ended().map(|(_, ended)| ended.error.clone()))
+            .json("output", ended().map(|(_, ended)| ended.output.clone()))
+            .days(Days::of_keys("task_run.run_id", ended().map(|(step, _)| step.hold.run_id)))
+            .statement(self.dialect(), &sql, vec![]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// What is there already this hold has written: the answer to the commit was lost, and the step
+    /// comes again.
+    async fn begin_tasks(
+        &self,
+        tx: &DatabaseTransaction,
+        steps: &[&Step],
+    ) -> Result<(), StoreError> {
+        struct Row<'a> {
+            step: &'a Step,
+            task: &'a str,
+            attempt: i32,
+            skipped: Option<&'a str>,
+        }
+        let mut rows = Vec::new();
+        for &step in steps {
+            let begun = step.begun.iter().map(|(task, attempt)| (&**task, *attempt, None));
+            let skipped = step.skipped.iter().map(|(task, why)| (&**task, 1, Some(&**why)));
+            let row = |(task, attempt, skipped)| Row { step, task, attempt, skipped };
+            rows.extend(begun.chain(skipped).map(row));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let state = |row: &Row<'_>| match row.skipped {
+            Some(_) => task_run::State::Skipped.to_value(),
+            None => task_run::State::Running.to_value(),
+        };
+        let ended = |row: &Row<'_>| row.skipped.map(|_| row.step.at.0);
+        let statement = Bulk::default()
+            .uuid("run_id", rows.iter().map(|row| row.step.hold.run_id))
+            .text("task", rows.iter().map(|row| row.task.to_owned()))
+            .int("attempt", rows.iter().map(|row| i64::from(row.attempt)))
+            .text("state", rows.iter().map(state))
+            .uuid("node_id", rows.iter().map(|row| row.step.hold.node_id))
+            .int("started_at", rows.iter().map(|row| row.step.at.0))
+            .int("finished_at", rows.iter().map(ended))
+            .text("error", rows.iter().map(|row| row.skipped.map(str::to_owned)))
+            .statement(
+                self.dialect(),
+                "INSERT INTO task_run \
+                   (run_id, task, attempt, state, node_id, started_at, finished_at, error) \
+                 SELECT run_id, task, attempt, state, node_id, started_at, finished_at, error \
+                 FROM v WHERE true ON CONFLICT (run_id, task, attempt) DO NOTHING",
+                vec![],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Ends all attempts that are at work for these runs, whose holds this transaction has ended.
+    pub async fn end_running_attempts(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[(Uuid, task_run::State, Option<String>)],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", runs.iter().map(|(run, _, _)| *run))
+            .text("state", runs.iter().map(|(_, state, _)| state.to_value()))
+            .text("error", runs.iter().map(|(_, _, error)| error.clone()))
+            .days(Days::of_keys("task_run.run_id", runs.iter().map(|(run, _, _)| *run)))
+            .statement(
+                self.dialect(),
+                "UPDATE task_run SET state = v.state, finished_at = {0}, error = v.error \
+                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running' {days}",
+                vec![at.0.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Writes for `run` the last successes of another run's tasks, as if they were its own.
+    pub async fn keep_successes(
+        &self,
+        tx: &DatabaseTransaction,
+        run: Uuid,
+        of: Uuid,
+        tasks: &[&str],
+    ) -> Result<(), StoreError> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let statement =
+            Bulk::default().text("task", tasks.iter().map(|task| (*task).to_owned())).statement(
+                self.dialect(),
+                "INSERT INTO task_run (run_id, task, attempt, state, node_id, started_at, \
+                   finished_at, output) \
+                 SELECT {0}, t.task, 1, t.state, t.node_id, t.started_at, t.finished_at, t.output \
+                 FROM v JOIN task_run t ON t.task = v.task \
+                 WHERE t.run_id = {1} AND t.state = 'succeeded'",
+                vec![run.into(), of.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// The instant of the schedule's fire before `at`, whatever became of it.
+    pub async fn fire_before(
+        &self,
+        schedule: Uuid,
+        at: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: i64,
+        }
+        let statement = self.dialect().statement(
+            "SELECT last_scheduled_at AS at FROM fire \
+             WHERE schedule_id = $1 AND scheduled_at < $2 ORDER BY scheduled_at DESC LIMIT 1",
+            [schedule.into(), at.0.into()],
+        );
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map(|row| Timestamp(row.at)))
+    }
+}

@@ -1,0 +1,245 @@
+//! Concurrency groups: how many runs of several schedules may be at work at once.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Timestamp,
+    concurrency_group::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter,
+    QueryOrder, QuerySelect,
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bulk};
+
+/// What a group has to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Load {
+    /// The group.
+    pub id: Uuid,
+    /// Runs at work.
+    pub running: i64,
+    /// Runs that wait: for a place in the group, for a node or for their next attempt.
+    pub waiting: i64,
+    /// Living schedules that name it.
+    pub schedules: i64,
+}
+
+/// A run of some group that waits. The partial indexes have the same words.
+pub(in crate::store) const GROUPED: &str =
+    "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
+/// One that is at work.
+const AT_WORK: &str = "run.group_id IS NOT NULL AND run.state = 'running'";
+
+/// The first group that has a queue, of those `behind` another. It is asked for by its order: to
+/// answer whether there is one PostgreSQL may read all that wait.
+pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
+    format!(
+        "(SELECT run.group_id FROM run WHERE {GROUPED}{behind}{live} \
+          ORDER BY run.group_id LIMIT 1)"
+    )
+}
+
+/// `room(id, free)`, behind `WITH RECURSIVE`: for each group that has a queue, how many more of its
+/// runs may be at work. The groups are found by leaping from one to the next in the index of their
+/// queues, which costs the same however long those are. One that is gone limits nothing.
+pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
+    let live = dialect.live_runs("run.id", now);
+    format!(
+        "waiting(id) AS (SELECT {} UNION ALL SELECT {} FROM waiting \
+           WHERE waiting.id IS NOT NULL), \
+         room AS MATERIALIZED (SELECT waiting.id, coalesce(g.max_runs - (SELECT count(*) FROM run \
+           WHERE run.group_id = waiting.id AND {AT_WORK}{live}), {}) AS free \
+           FROM waiting LEFT JOIN concurrency_group g ON g.id = waiting.id \
+           WHERE waiting.id IS NOT NULL)",
+        first_group("", &live),
+        first_group(" AND run.group_id > waiting.id", &live),
+        i32::MAX,
+    )
+}
+
+impl Store {
+    /// Locks the groups until the transaction ends, and says how many more runs of each may be at
+    /// work. A group that is gone is left out: it limits nothing.
+    pub async fn lock_room(
+        &self,
+        tx: &DatabaseTransaction,
+        groups: &HashSet<Uuid>,
+        now: Timestamp,
+    ) -> Result<HashMap<Uuid, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            free: i64,
+        }
+        if groups.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids = || Bulk::default().uuid("id", groups.iter().copied());
+        if self.dialect().is_postgres() {
+            // A statement of its own: the count below must see what the lock's last holder wrote.
+            let lock = ids().statement(
+                self.dialect(),
+                "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \
+                 ORDER BY g.id FOR UPDATE",
+                vec![],
+            );
+            tx.query_all_raw(lock).await?;
+        }
+        let sql = format!(
+            "SELECT g.id, g.max_runs - (SELECT count(*) FROM run WHERE run.group_id = g.id \
+               AND {AT_WORK}{}) AS free \
+             FROM v JOIN concurrency_group g ON g.id = v.id",
+            self.dialect().live_runs("run.id", now)
+        );
+        let count = ids().statement(self.dialect(), &sql, vec![]);
+        let rows = Row::find_by_statement(count).all(tx).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row.free)).collect())
+    }
+}
+
+/// The groups of a namespace by name without regard to case, as many as `limit`.
+pub async fn list<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let folded: SimpleExpr = Func::lower(Expr::col((Entity, Column::Name))).into();
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(folded)
+        .order_by_asc(Column::Id)
+        .limit(limit);
+    Ok(query.all(connection).await?)
+}
+
+/// How many groups a namespace has.
+pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
+    Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
+}
+
+/// The groups of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The group of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(named(namespace, name).one(connection).await?)
+}
+
+/// The group of that name, which nobody deletes until the transaction ends.
+pub async fn keep_by_name<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(named(namespace, name).lock_shared().one(tx).await?)
+}
+
+fn named(namespace: Uuid, name: &str) -> sea_orm::Select<Entity> {
+    Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Name.eq(name))
+}
+
+/// The groups that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// The group of that key, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// Adds a group.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Gives a group another name and limit.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    name: &str,
+    max_runs: i32,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .col_expr(Column::MaxRuns, Expr::value(max_runs))
+        .col_expr(Column::Version, Expr::col(Column::Version).add(1))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Deletes a group. Runs that still name it are limited no more.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}
+
+/// The runs of the group that are at work, those that began first: as many as `limit`.
+pub async fn at_work(
+    store: &Store,
+    group: Uuid,
+    limit: u64,
+) -> Result<Vec<entity::run::Model>, StoreError> {
+    use entity::run;
+    let query = run::Entity::find()
+        .filter(run::Column::GroupId.eq(group))
+        .filter(Expr::cust(AT_WORK))
+        .order_by_asc(run::Column::StartedAt)
+        .order_by_asc(run::Column::Id)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
+/// How many living schedules name the group.
+pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
+    use entity::schedule;
+    let query = schedule::Entity::find()
+        .filter(schedule::Column::GroupId.eq(id))
+        .filter(schedule::Column::DeletedAt.is_null());
+    Ok(query.count(connection).await?)
+}
+
+/// What each of those groups has to do.
+pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError> {
+    if ids.is_empty() {
+        return Ok(vec![]);
+    }
+    let runs =
+        |which: &str| format!("(SELECT count(*) FROM run WHERE run.group_id = v.id AND {which})");
+    let sql = format!(
+        "SELECT v.id AS id, {} AS running, {} AS waiting, (SELECT count(*) FROM schedule s \
+           WHERE s.group_id = v.id AND s.group_id IS NOT NULL AND s.deleted_at IS NULL) \
+           AS schedules FROM v",
+        runs(AT_WORK),
+        runs(GROUPED),
+    );
+    let statement =
+        Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
+    Ok(Load::find_by_statement(statement).all(store.read()).await?)
+}

@@ -1,0 +1,270 @@
+//! A node's holds on attempts: settling them, asking about them, ending them. Every write of a
+//! holder names its hold (run, attempt, node, epoch); zero rows means that it was lost.
+
+use std::{collections::HashSet, time::Duration};
+
+use entity::{Timestamp, run, task_run};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult, Statement};
+use uuid::Uuid;
+
+use crate::{
+    store::{
+        DatabaseTransaction, Store, StoreError,
+        db::{bulk::Bulk, days::Days},
+    },
+    telemetry::TracedRun,
+};
+
+/// A node's hold on an attempt. What it names must still be so for a write to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
+pub struct Hold {
+    /// The run.
+    pub run_id: Uuid,
+    /// The attempt.
+    pub attempt: i32,
+    /// The node.
+    pub node_id: Uuid,
+    /// The term.
+    pub epoch: i64,
+}
+
+/// How an attempt ended, and what becomes of its run.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// Whose.
+    pub hold: Hold,
+    /// The task.
+    pub task: String,
+    /// How the attempt ended.
+    pub task_state: task_run::State,
+    /// What becomes of the run.
+    pub run_state: run::State,
+    /// When the next attempt may start; for runs that go on.
+    pub available_at: Option<Timestamp>,
+    /// Why it ended badly.
+    pub error: Option<String>,
+    /// What the target gave back.
+    pub output: Option<serde_json::Value>,
+    /// Added to the attempts that the run may use: one for an attempt that the run lost without
+    /// its own fault.
+    pub extra_attempts: i32,
+    /// When.
+    pub at: Timestamp,
+    /// How long the attempt took; for the metrics.
+    pub took: Duration,
+    /// What is told of the run once this is written, if anything.
+    pub traced: Option<TracedRun>,
+}
+
+/// What a write of holders returns: their holds.
+pub(in crate::store) const RETURNED: &str = "run.id AS run_id, run.attempt, run.node_id, run.epoch";
+
+/// The holds that a write found to be so.
+pub(in crate::store) async fn written_holds(
+    tx: &DatabaseTransaction,
+    statement: Statement,
+) -> Result<HashSet<Hold>, StoreError> {
+    Ok(Hold::find_by_statement(statement).all(tx).await?.into_iter().collect())
+}
+
+/// The table `v` of a statement about holds.
+pub(in crate::store) fn of_holds(holds: impl Iterator<Item = Hold> + Clone) -> Bulk {
+    Bulk::default()
+        .uuid("run_id", holds.clone().map(|hold| hold.run_id))
+        .int("attempt", holds.clone().map(|hold| i64::from(hold.attempt)))
+        .uuid("node_id", holds.clone().map(|hold| hold.node_id))
+        .int("epoch", holds.clone().map(|hold| hold.epoch))
+        .days(Days::of_keys("run.id", holds.map(|hold| hold.run_id)))
+}
+
+impl Store {
+    /// Settles the attempts whose hold is still what the settlement names, and says whose. The
+    /// others were lost: somebody else decides about them.
+    ///
+    /// A batch may hold two settlements of one run: that of a hold that was lost, and that of the
+    /// next one. So what was written is told by its hold, never by its run.
+    pub async fn settle_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[Settlement],
+    ) -> Result<HashSet<Hold>, StoreError> {
+        if settlements.is_empty() {
+            return Ok(HashSet::new());
+        }
+        // A run that somebody wants stopped has no further attempt, even if the request came too
+        // late to reach this one.
+        let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
+        let sql = format!(
+            "UPDATE run SET error = v.error, \
+               state = CASE WHEN {stopped} THEN 'cancelled' ELSE v.state END, \
+               available_at = coalesce(v.available_at, run.available_at), \
+               finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, max_attempts = run.max_attempts + v.extra_attempts, \
+               hard_deadline_at = NULL, changed = {} \
+             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
+               {{days}}",
+            self.dialect().stamp("run"),
+            self.dialect().of_found("run.state = 'running'")
+        );
+        let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
+        let statement = of_holds(settlements.iter().map(|s| s.hold))
+            .text("state", settlements.iter().map(|s| s.run_state.to_value()))
+            .text("error", settlements.iter().map(|s| s.error.clone()))
+            .int("available_at", settlements.iter().map(|s| s.available_at.map(|at| at.0)))
+            .int("at", settlements.iter().map(|s| s.at.0))
+            .int("finished_at", settlements.iter().map(finished))
+            .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
+            .statement(self.dialect(), &sql, vec![]);
+        let held = match tx.execute_raw(statement).await?.rows_affected() {
+            0 => HashSet::new(),
+            all if all == settlements.len() as u64 => settlements.iter().map(|s| s.hold).collect(),
+            _ => self.just_written(tx, settlements.iter().map(|s| s.hold)).await?,
+        };
+
+        let ended: Vec<&Settlement> =
+            settlements.iter().filter(|s| held.contains(&s.hold)).collect();
+        self.end_attempts(tx, &ended).await?;
+        Ok(held)
+    }
+
+    /// Of `settlements` those that are written already: by a try before, the answer to whose commit
+    /// was lost. Nobody else writes the same outcome of the same attempt at the same moment.
+    pub async fn settled_before(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[&Settlement],
+    ) -> Result<HashSet<Hold>, StoreError> {
+        #[derive(PartialEq, Eq, Hash, FromQueryResult)]
+        struct Row {
+            run_id: Uuid,
+            attempt: i32,
+        }
+        if settlements.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
+            .text("task", settlements.iter().map(|s| s.task.clone()))
+            .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
+            .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
+            .text("state", settlements.iter().map(|s| s.task_state.to_value()))
+            .int("at", settlements.iter().map(|s| s.at.0))
+            .days(Days::of_keys("t.run_id", settlements.iter().map(|s| s.hold.run_id)))
+            .statement(
+                self.dialect(),
+                "SELECT t.run_id, t.attempt FROM v JOIN task_run t ON t.run_id = v.run_id \
+                   AND t.task = v.task AND t.attempt = v.attempt \
+                 WHERE t.node_id = v.node_id AND t.state = v.state AND t.finished_at = v.at {days}",
+                vec![],
+            );
+        let rows = Row::find_by_statement(statement).all(tx).await?;
+        let rows: HashSet<Row> = rows.into_iter().collect();
+        let row = |hold: &Hold| Row { run_id: hold.run_id, attempt: hold.attempt };
+        let holds = settlements.iter().map(|settlement| settlement.hold);
+        Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
+    }
+
+    /// Of `holds` those whose runs the statement before has changed: they bear its stamp.
+    async fn just_written(
+        &self,
+        tx: &DatabaseTransaction,
+        holds: impl Iterator<Item = Hold> + Clone,
+    ) -> Result<HashSet<Hold>, StoreError> {
+        let sql = format!(
+            "SELECT {RETURNED} FROM v JOIN run ON run.id = v.run_id AND run.attempt = v.attempt \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch {{days}} \
+             WHERE run.changed = {}",
+            self.dialect().last_stamp("run")
+        );
+        written_holds(tx, of_holds(holds).statement(self.dialect(), &sql, vec![])).await
+    }
+
+    async fn end_attempts(
+        &self,
+        tx: &DatabaseTransaction,
+        ended: &[&Settlement],
+    ) -> Result<(), StoreError> {
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
+               error = v.error, output = v.output \
+             FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
+               AND task_run.attempt = v.attempt AND {} {{days}}",
+            self.dialect().of_found("task_run.state = 'running'")
+        );
+        let statement = Bulk::default()
+            .uuid("run_id", ended.iter().map(|s| s.hold.run_id))
+            .text("task", ended.iter().map(|s| s.task.clone()))
+            .int("attempt", ended.iter().map(|s| i64::from(s.hold.attempt)))
+            .text("state", ended.iter().map(|s| s.task_state.to_value()))
+            .int("finished_at", ended.iter().map(|s| s.at.0))
+            .text("error", ended.iter().map(|s| s.error.clone()))
+            .json("output", ended.iter().map(|s| s.output.clone()))
+            .days(Days::of_keys("task_run.run_id", ended.iter().map(|s| s.hold.run_id)))
+            .statement(self.dialect(), &sql, vec![]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// What `node` works on, as far as the tables know.
+    pub async fn held_by(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+        self.held_if(node, "").await
+    }
+
+    /// The same, as long as that life of it goes on: what one that is over holds, others take over.
+    pub async fn held_alive(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+        let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
+        self.held_if(node, goes_on).await
+    }
+
+    async fn held_if(&self, node: Uuid, condition: &str) -> Result<Vec<Hold>, StoreError> {
+        let sql = format!(
+            "SELECT id AS run_id, attempt, node_id, epoch FROM run \
+             WHERE state IN ('queued', 'running', 'retrying') \
+               AND state = 'running' AND node_id = $1 {condition}"
+        );
+        let statement = self.dialect().statement(sql, [node.into()]);
+        Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
+    /// node are. Says how many were there still.
+    pub async fn disown_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        holds: &[Hold],
+    ) -> Result<u64, StoreError> {
+        if holds.is_empty() {
+            return Ok(0);
+        }
+        let sql = format!(
+            "UPDATE run SET node_id = {{0}}, changed = {} FROM v \
+             WHERE run.id = v.run_id AND run.attempt = v.attempt AND run.node_id = v.node_id \
+               AND run.epoch = v.epoch AND run.state = 'running' {{days}}",
+            self.dialect().stamp("run")
+        );
+        let statement = of_holds(holds.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![Uuid::nil().into()],
+        );
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Of the runs that `node` works on, those that somebody wants stopped.
+    pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let statement = self.dialect().statement(
+            "SELECT id FROM run WHERE state IN ('queued', 'running', 'retrying') \
+               AND state = 'running' AND node_id = $1 AND cancel_requested_at IS NOT NULL",
+            [node.into()],
+        );
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+}

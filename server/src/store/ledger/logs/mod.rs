@@ -1,0 +1,79 @@
+//! The lines that attempts print, packed into chunks: a row for each line costs a hundred bytes
+//! beside its text, and programs print a million short ones.
+
+mod chunk;
+
+use entity::task_log;
+use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+pub use self::chunk::{Chunk, NewChunk};
+use crate::store::{Store, StoreError, db::bulk::Bulk};
+
+/// How many rows are read at first; a row may hold more lines than are asked for.
+const FIRST_ROWS: u64 = 2;
+
+/// How many rows are read at once at most.
+const MAX_ROWS: u64 = 200;
+
+impl Store {
+    /// Writes chunks of lines. One that stands there already stays: a repeated write changes
+    /// nothing.
+    pub async fn append_lines(&self, chunks: &[NewChunk]) -> Result<(), StoreError> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", chunks.iter().map(|chunk| chunk.run_id))
+            .int("seq", chunks.iter().map(|chunk| chunk.seq))
+            .text("task", chunks.iter().map(|chunk| chunk.task.clone()))
+            .int("attempt", chunks.iter().map(|chunk| i64::from(chunk.attempt)))
+            .int("at", chunks.iter().map(|chunk| chunk.at.0))
+            .text("stream", chunks.iter().map(|chunk| chunk.stream.to_value()))
+            .text("text", chunks.iter().map(|chunk| chunk.text.clone()))
+            .text("lines", chunks.iter().map(|chunk| chunk.lines.clone()))
+            .statement(
+                self.dialect(),
+                "INSERT INTO task_log (run_id, seq, task, attempt, at, stream, text, lines) \
+                 SELECT run_id, seq, task, attempt, at, stream, text, lines FROM v WHERE true \
+                 ON CONFLICT (run_id, seq) DO NOTHING",
+                vec![],
+            );
+        let tx = self.begin().await?;
+        tx.execute_raw(statement).await?;
+        self.commit(tx).await
+    }
+
+    /// The lines of a run after the one numbered `after`, in order, one a model.
+    pub async fn lines_after(
+        &self,
+        run_id: Uuid,
+        after: i64,
+        limit: u64,
+    ) -> Result<Vec<task_log::Model>, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let (mut lines, mut last, mut rows) = (Vec::new(), after, FIRST_ROWS);
+        while lines.len() < limit {
+            let found = task_log::Entity::find()
+                .filter(task_log::COLUMN.run_id.eq(run_id))
+                .filter(task_log::COLUMN.seq.gt(last))
+                .order_by_asc(task_log::Column::Seq)
+                .limit(rows)
+                .all(self.read())
+                .await?;
+            let is_end = u64::try_from(found.len()).is_ok_and(|count| count < rows);
+            for row in found {
+                last = row.seq;
+                if lines.len() < limit {
+                    let left = limit - lines.len();
+                    lines.extend(chunk::lines_of(row).filter(|line| line.seq > after).take(left));
+                }
+            }
+            if is_end {
+                break;
+            }
+            rows = (rows * 4).min(MAX_ROWS);
+        }
+        Ok(lines)
+    }
+}

@@ -1,0 +1,147 @@
+//! Pauses: how they begin by themselves, and how they end.
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::claims::{DUE_COLUMNS, DueSchedule};
+use crate::store::{DatabaseTransaction, Store, StoreError};
+
+/// Stands for the cursor of a schedule that has none left: the end of the year 9999.
+const NEVER: i64 = 253_402_300_799_000;
+
+#[derive(FromQueryResult)]
+struct Id {
+    id: Uuid,
+}
+
+/// A pause that was to end by `$1`. The partial index has the first of these words.
+const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
+    AND deleted_at IS NULL";
+
+/// Each change of a schedule is later than the one before, though a clock was set back meanwhile: by
+/// the last one it is known from where on its cursor was computed.
+fn later(now: &str) -> String {
+    format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
+}
+
+impl Store {
+    /// Pauses a schedule whose saved timing is not understood any more.
+    pub async fn pause_broken(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        problem: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE schedule SET enabled = false, paused_reason = $2, paused_by = 'carillon', \
+               paused_at = $3, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+            later("$3"),
+            self.dialect().stamp("schedule")
+        );
+        let reason = format!("its timing cannot be read any more: {problem}");
+        let values = [schedule.into(), reason.into(), now.0.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        Ok(())
+    }
+
+    /// A schedule that is paused, locked. One without a cursor gets one that never comes.
+    pub async fn lock_paused_schedule(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+    ) -> Result<Option<DueSchedule>, StoreError> {
+        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
+        self.with_cursor(tx, schedule, &format!("AND NOT enabled {lock}")).await
+    }
+
+    /// A living schedule, paused or not, that this transaction has locked or only looks at. One
+    /// without a cursor gets one that never comes.
+    pub async fn schedule_with_cursor<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        schedule: Uuid,
+    ) -> Result<Option<DueSchedule>, StoreError> {
+        self.with_cursor(connection, schedule, "").await
+    }
+
+    async fn with_cursor<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        schedule: Uuid,
+        more: &str,
+    ) -> Result<Option<DueSchedule>, StoreError> {
+        let columns = DUE_COLUMNS.replace(
+            "next_scheduled_at",
+            &format!("coalesce(next_scheduled_at, {NEVER}) AS next_scheduled_at"),
+        );
+        let sql =
+            format!("SELECT {columns} FROM schedule WHERE id = $1 AND deleted_at IS NULL {more}");
+        let statement = self.dialect().statement(sql, [schedule.into()]);
+        Ok(DueSchedule::find_by_statement(statement).one(connection).await?)
+    }
+
+    /// Ends the pause of a schedule that this transaction has locked.
+    pub async fn enable(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE schedule SET enabled = true, paused_reason = NULL, paused_by = NULL, \
+               paused_at = NULL, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+            later("$2"),
+            self.dialect().stamp("schedule")
+        );
+        tx.execute_raw(self.dialect().statement(sql, [schedule.into(), now.0.into()])).await?;
+        Ok(())
+    }
+
+    /// Schedules whose pause was to end by `now`, `limit` at the most, those that have waited
+    /// longest first.
+    pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
+        self.find_pauses_over(self.rounds(), now, limit, "").await
+    }
+
+    /// The same, locked. Those that somebody else has locked are passed over.
+    pub async fn lock_pauses_over(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
+    }
+
+    /// Locks a schedule if its pause was to end by `now`; false if it is not so, or not any more,
+    /// or if somebody else has locked it.
+    pub async fn lock_pause_if_over(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let lock = self.dialect().skip_locked("schedule");
+        let sql = format!("SELECT id FROM schedule WHERE id = $2 AND {IS_OVER} {lock}");
+        let statement = self.dialect().statement(sql, [now.0.into(), schedule.into()]);
+        Ok(Id::find_by_statement(statement).one(tx).await?.is_some())
+    }
+
+    async fn find_pauses_over<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        now: Timestamp,
+        limit: u64,
+        lock: &str,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let sql = format!(
+            "SELECT id FROM schedule WHERE {IS_OVER} ORDER BY paused_until LIMIT $2 {lock}"
+        );
+        let values = [now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let rows = Id::find_by_statement(statement).all(connection).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+}

@@ -1,0 +1,267 @@
+//! Runs that wait for a node, and which of them are next.
+//!
+//! What waits in groups is asked group by group, of each for no more than it has room for: an index
+//! holds their queues one behind the other, so a round costs what it takes and a look at each group
+//! that has a queue, however long that is. Those without a group have an index of their own, in which
+//! no queue of a group stands in their way.
+
+use std::cmp::Reverse;
+
+use entity::{Strings, Timestamp, run};
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+use uuid::Uuid;
+
+use super::groups::{GROUPED, first_group, room};
+use crate::store::{DatabaseTransaction, Store, StoreError};
+
+/// What a node must know of a run that waits for it.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Waiting {
+    /// The run.
+    pub id: Uuid,
+    /// The schedule, if one was involved.
+    pub schedule_id: Option<Uuid>,
+    /// Its name.
+    pub schedule: Option<String>,
+    /// The tenant's name.
+    pub namespace: String,
+    /// Its key.
+    pub namespace_id: Uuid,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
+    /// See [`run::Trigger`].
+    pub trigger: run::Trigger,
+    /// The instant that it stands for.
+    pub scheduled_at: Timestamp,
+    /// When it was to run.
+    pub due_at: Timestamp,
+    /// See `entity::schedule`, like the next; none without a schedule.
+    pub start_deadline_ms: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub jitter_ms: Option<i64>,
+    /// When its first attempt started.
+    pub started_at: Option<Timestamp>,
+    /// Attempts so far.
+    pub attempt: i32,
+    /// Attempts allowed.
+    pub max_attempts: i32,
+    /// The term of the last hold.
+    pub epoch: i64,
+    /// What travels with it.
+    pub context: serde_json::Value,
+    /// For the receiver.
+    pub idempotency_key: String,
+    /// The group whose limit it counts in.
+    pub group_id: Option<Uuid>,
+    /// The tags that the node must have that takes it.
+    pub runs_on: Option<Strings>,
+    /// Since when it could start.
+    pub available_at: Timestamp,
+    /// Of those that wait, the highest is taken first.
+    pub priority: i16,
+}
+
+/// What waits after a dispatcher has looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// When the next run may start that no group holds back; overdue ones count.
+    pub next: Option<Timestamp>,
+    /// Whether a run of some group could start by its time: it waits for one of its group.
+    pub grouped: bool,
+}
+
+/// A node that looks for runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Taker<'a> {
+    /// Its current life.
+    pub node: Uuid,
+    /// What runs may ask of it.
+    pub tags: &'a [String],
+    /// Whose runs it takes none of now.
+    pub without: &'a Without,
+}
+
+/// Those that have their share of a node's places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Without {
+    /// See `entity::run`.
+    pub origins: Vec<String>,
+    /// By their keys.
+    pub schedules: Vec<Uuid>,
+    /// By their keys.
+    pub namespaces: Vec<Uuid>,
+}
+
+impl Without {
+    /// The condition, to stand after another one; its values go behind those that are there.
+    fn condition(&self, values: &mut Vec<Value>) -> String {
+        let mut condition = String::new();
+        let origins = self.origins.iter().map(|origin| Value::from(origin.clone()));
+        let schedules = self.schedules.iter().map(|id| Value::from(*id));
+        let namespaces = self.namespaces.iter().map(|id| Value::from(*id));
+        let lists: [(&str, Vec<Value>); 3] = [
+            ("origin", origins.collect()),
+            ("schedule_id", schedules.collect()),
+            ("namespace_id", namespaces.collect()),
+        ];
+        for (column, keys) in lists.into_iter().filter(|(_, keys)| !keys.is_empty()) {
+            let first = values.len() + 1;
+            values.extend(keys);
+            let places = (first..=values.len()).map(|number| format!("${number}"));
+            let places = places.collect::<Vec<_>>().join(", ");
+            condition.push_str(&format!(
+                " AND (run.{column} IS NULL OR run.{column} NOT IN ({places}))"
+            ));
+        }
+        condition
+    }
+}
+
+/// In which they are taken.
+const ORDER: &str = "run.priority DESC, run.available_at, run.id";
+
+impl Store {
+    /// The runs that wait and may start, the highest priority and then the longest waiting first,
+    /// locked. Of a group there are no more than it has room for, so those that it holds back are
+    /// in nobody's way; [`Store::lock_room`] says whether that is still so.
+    pub async fn lock_waiting_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        taker: Taker<'_>,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Waiting>, StoreError> {
+        let dialect = self.dialect();
+        let tags = serde_json::json!(taker.tags).to_string();
+        let mut values: Vec<Value> =
+            vec![now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
+        let without = taker.without.condition(&mut values);
+        let may_start = format!(
+            "run.state IN ('queued', 'retrying') AND run.available_at <= $1{} \
+               AND (run.runs_on IS NULL OR {}){without}",
+            dialect.live_runs("run.id", now),
+            dialect.list_within("run.runs_on", "$4"),
+        );
+        let what = |from: &str| {
+            format!(
+                "SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
+                   run.namespace_id, run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, \
+                   run.due_at, run.started_at, run.attempt, run.max_attempts, run.epoch, \
+                   run.context, run.idempotency_key, run.group_id, run.runs_on, \
+                   run.available_at, run.priority, s.start_deadline_ms, s.jitter_ms \
+                 FROM {from} JOIN namespace n ON n.id = run.namespace_id \
+                 LEFT JOIN schedule s ON s.id = run.schedule_id \
+                 WHERE EXISTS (SELECT 1 FROM node WHERE node.id = $3 AND node.state = 'alive')"
+            )
+        };
+        let sql = format!(
+            "{} AND {may_start} AND run.group_id IS NULL ORDER BY {ORDER} LIMIT $2 {}",
+            what("run"),
+            dialect.skip_locked("run")
+        );
+        let statement = dialect.statement(sql, values.clone());
+        let mut waiting = Waiting::find_by_statement(statement).all(tx).await?;
+        if self.is_any_grouped(tx, now).await? {
+            let next = dialect.first_of_each(
+                "run",
+                &format!("run.group_id = room.id AND run.group_id IS NOT NULL AND {may_start}"),
+                ORDER,
+                ("room.free", "$2"),
+            );
+            let sql = format!(
+                "WITH RECURSIVE {} {} AND room.free > 0",
+                room(dialect, now),
+                what(&format!("room {next}"))
+            );
+            let statement = dialect.statement(sql, values);
+            waiting.extend(Waiting::find_by_statement(statement).all(tx).await?);
+            waiting.sort_by_key(|run| (Reverse(run.priority), run.available_at.0, run.id));
+            waiting.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        Ok(waiting)
+    }
+
+    /// Whether a run of any group waits. In most rounds none does, and PostgreSQL plans the question
+    /// which of them may start for longer than the rest takes.
+    async fn is_any_grouped<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = format!(
+            "SELECT {} IS NOT NULL AS found",
+            first_group("", &self.dialect().live_runs("run.id", now))
+        );
+        let row = connection.query_one_raw(self.dialect().statement(sql, [])).await?;
+        Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
+    }
+
+    /// When the next run may start that is not due at `now`, of those for a node with these tags.
+    pub async fn next_available(
+        &self,
+        tags: &[String],
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Next {
+            next: Option<i64>,
+        }
+        let tags = serde_json::json!(tags).to_string();
+        let sql = format!(
+            "SELECT min(run.available_at) AS next FROM run \
+             WHERE run.state IN ('queued', 'retrying') AND run.available_at > $1 \
+               AND (run.runs_on IS NULL OR {}){}",
+            self.dialect().list_within("run.runs_on", "$2"),
+            self.dialect().live_runs("run.id", now)
+        );
+        let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
+        let row = Next::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.and_then(|row| row.next).map(Timestamp))
+    }
+
+    /// What still waits at `now` for a node with these tags.
+    pub async fn backlog(&self, tags: &[String], now: Timestamp) -> Result<Backlog, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Free {
+            free: Option<i64>,
+        }
+        #[derive(Default, FromQueryResult)]
+        struct Grouped {
+            grouped: Option<i64>,
+            held: bool,
+        }
+        let alive = self.dialect().live_runs("run.id", now);
+        let tags = serde_json::json!(tags).to_string();
+        let fits = |tags| {
+            format!("(run.runs_on IS NULL OR {})", self.dialect().list_within("run.runs_on", tags))
+        };
+        let sql = format!(
+            "SELECT min(run.available_at) AS free FROM run \
+             WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL AND {}{alive}",
+            fits("$1")
+        );
+        let statement = self.dialect().statement(sql, [tags.clone().into()]);
+        let free = Free::find_by_statement(statement).one(self.rounds()).await?;
+        let mut of_groups = Grouped::default();
+        if self.is_any_grouped(self.rounds(), now).await? {
+            let room = room(self.dialect(), now);
+            let waits = format!("{GROUPED} AND {}{alive}", fits("$2"));
+            let sql = format!(
+                "WITH RECURSIVE {room}, due AS MATERIALIZED (SELECT room.free FROM room \
+                   WHERE (SELECT 1 FROM run WHERE run.group_id = room.id AND {waits} \
+                     AND run.available_at <= $1 ORDER BY {ORDER} LIMIT 1) IS NOT NULL) \
+                 SELECT CASE WHEN EXISTS (SELECT 1 FROM due WHERE free > 0) THEN $1 \
+                   ELSE (SELECT min(run.available_at) FROM run WHERE {waits} \
+                     AND run.available_at > $1) END AS grouped, \
+                   EXISTS (SELECT 1 FROM due) AS held"
+            );
+            let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
+            of_groups =
+                Grouped::find_by_statement(statement).one(self.rounds()).await?.unwrap_or_default();
+        }
+        let next = [free.and_then(|row| row.free), of_groups.grouped].into_iter().flatten().min();
+        Ok(Backlog { next: next.map(Timestamp), grouped: of_groups.held })
+    }
+}

@@ -1,0 +1,312 @@
+//! What went wrong and can be found in the tables: intents that nobody handed over, runs on nodes
+//! that died, attempts that outlived every limit.
+
+use std::time::Duration;
+
+use entity::Timestamp;
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::{
+    handoffs::{Decided, INTENT_COLUMNS, Intent},
+    holds::{Hold, of_holds},
+};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{bulk::Bulk, days::Days},
+};
+
+/// A running attempt that its node will not bring to an end.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Stray {
+    /// The run.
+    pub id: Uuid,
+    /// The fire that started it.
+    pub fire_id: Option<Uuid>,
+    /// The schedule that it is of, if of one.
+    pub schedule_id: Option<Uuid>,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
+    /// The instant that it stands for.
+    pub scheduled_at: Timestamp,
+    /// When it was handed over.
+    pub created_at: Timestamp,
+    /// Start of its first attempt.
+    pub started_at: Option<Timestamp>,
+    /// The attempt.
+    pub attempt: i32,
+    /// Attempts allowed.
+    pub max_attempts: i32,
+    /// How often recovery has taken it over.
+    pub recovery_attempts: i32,
+    /// The node that held it.
+    pub node_id: Uuid,
+    /// The term of that hold.
+    pub epoch: i64,
+    /// When it has outlived every limit, on the database's clock.
+    pub hard_deadline_at: Option<Timestamp>,
+    /// What travels with it.
+    pub context: serde_json::Value,
+    /// When somebody asked to stop it.
+    pub cancel_requested_at: Option<Timestamp>,
+    /// The task at work.
+    pub task: Option<String>,
+    /// Whether the schedule that fired it is gone; false without one.
+    pub deleted: bool,
+    /// Whether that schedule is paused; false without one.
+    pub paused: bool,
+}
+
+/// An attempt that is past its hard deadline on the database's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
+pub struct Overdue {
+    /// Whose.
+    #[sea_orm(nested)]
+    pub hold: Hold,
+    /// The deadline. Of a run of several tasks each step has its own.
+    pub hard_deadline_at: Timestamp,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
+}
+
+/// What there is to be recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Astray {
+    /// Nodes whose heartbeat has expired, or runs whose node is gone.
+    pub orphans: bool,
+    /// Attempts over their hard deadline.
+    pub overruns: bool,
+    /// Intents without a run.
+    pub intents: bool,
+}
+
+/// Since when its owner has an intent: `claimed_at` stays what it was when recovery takes it over, for
+/// its age counts from there.
+const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
+
+const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
+    run.workflow_version, run.scheduled_at, run.created_at, run.started_at, run.attempt, run.max_attempts, run.recovery_attempts, \
+    run.node_id, run.epoch, run.hard_deadline_at, run.context, run.cancel_requested_at, \
+    (SELECT t.task FROM task_run t WHERE t.run_id = run.id AND t.attempt = run.attempt \
+        AND t.state = 'running' LIMIT 1) AS task, \
+    (run.trigger = 'schedule' AND (s.id IS NULL OR s.deleted_at IS NOT NULL)) AS deleted, \
+    (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
+
+impl Astray {
+    /// What there may be where nobody could look.
+    pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
+}
+
+impl Store {
+    /// Whether there is anything to be recovered, by a look that locks nothing: mostly there is
+    /// not, and a lock is a write, which others would have to wait for.
+    pub async fn astray(
+        &self,
+        own: Uuid,
+        expiry: Duration,
+        before: Timestamp,
+    ) -> Result<Astray, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            orphans: i64,
+            overruns: i64,
+            intents: i64,
+        }
+        const AT_WORK: &str = "SELECT 1 FROM run \
+            WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running'";
+        let now = self.dialect().now();
+        let is_there = |what: &str| format!("CAST(CASE WHEN {what} THEN 1 ELSE 0 END AS bigint)");
+        let orphans = is_there(&format!(
+            "EXISTS (SELECT 1 FROM node WHERE state = 'alive' AND heartbeat_at < {now} - $1 \
+               AND id <> $2) \
+             OR EXISTS ({AT_WORK} AND NOT EXISTS (SELECT 1 FROM node \
+               WHERE node.id = run.node_id AND node.state = 'alive'))"
+        ));
+        let overruns = is_there(&format!("EXISTS ({AT_WORK} AND run.hard_deadline_at < {now})"));
+        let intents = is_there(&format!(
+            "EXISTS (SELECT 1 FROM fire WHERE fire.verdict = 'pending' AND fire.run_id IS NULL \
+               AND fire.claimed_by IS NOT NULL \
+               AND ({OWNED_SINCE} < $3 OR NOT EXISTS (SELECT 1 FROM node \
+                 WHERE node.id = fire.claimed_by AND node.state = 'alive')))"
+        ));
+        let sql =
+            format!("SELECT {orphans} AS orphans, {overruns} AS overruns, {intents} AS intents");
+        let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
+        let values = [expiry.into(), own.into(), before.0.into()];
+        let row = Row::find_by_statement(self.dialect().statement(sql, values));
+        let row = row.one(self.rounds()).await?;
+        Ok(row.map_or_else(Astray::default, |row| Astray {
+            orphans: row.orphans > 0,
+            overruns: row.overruns > 0,
+            intents: row.intents > 0,
+        }))
+    }
+
+    /// Intents without a run whose owner is gone, or that it has had since before `before`; locked.
+    pub async fn lock_lost_intents(
+        &self,
+        tx: &DatabaseTransaction,
+        before: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Intent>, StoreError> {
+        let sql = format!(
+            "SELECT {INTENT_COLUMNS} FROM fire \
+             LEFT JOIN node ON node.id = fire.claimed_by AND node.state = 'alive' \
+             WHERE fire.verdict = 'pending' AND fire.run_id IS NULL \
+               AND fire.claimed_by IS NOT NULL \
+               AND (node.id IS NULL OR {OWNED_SINCE} < $1) \
+             ORDER BY fire.claimed_at LIMIT $2 {}",
+            self.dialect().skip_locked("fire")
+        );
+        let values = [before.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Intent::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// Intents that `node` has claimed and that have no run yet, the oldest first.
+    pub async fn intents_of(&self, node: Uuid, limit: u64) -> Result<Vec<Intent>, StoreError> {
+        let sql = format!(
+            "SELECT {INTENT_COLUMNS} FROM fire \
+             WHERE fire.verdict = 'pending' AND fire.run_id IS NULL AND fire.claimed_by = $1 \
+             ORDER BY fire.claimed_at LIMIT $2"
+        );
+        let values = [node.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Intent::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// Counts an attempt of recovery on intents that this transaction holds, and takes them over.
+    pub async fn count_recovery(
+        &self,
+        tx: &DatabaseTransaction,
+        intents: &[Intent],
+        node: Uuid,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if intents.is_empty() {
+            return Ok(());
+        }
+        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let statement = Bulk::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
+            self.dialect(),
+            "UPDATE fire SET recovery_attempts = fire.recovery_attempts + 1, recovery_at = {1}, \
+               claimed_by = {0} FROM v WHERE fire.id = v.id {days}",
+            vec![node.into(), now.0.into()],
+        );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Running attempts whose node is dead or has left; locked.
+    pub async fn lock_orphaned_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        limit: u64,
+    ) -> Result<Vec<Stray>, StoreError> {
+        let sql = format!(
+            "SELECT {STRAY_COLUMNS} FROM run \
+             LEFT JOIN schedule s ON s.id = run.schedule_id \
+             LEFT JOIN node ON node.id = run.node_id AND node.state = 'alive' \
+             WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
+               AND node.id IS NULL ORDER BY run.id LIMIT $1 {}",
+            self.dialect().skip_locked("run")
+        );
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        Ok(Stray::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// Running attempts over their hard deadline on the database's clock, on other nodes than `own`
+    /// that are alive; not locked.
+    pub async fn overdue_elsewhere(
+        &self,
+        own: Uuid,
+        limit: u64,
+    ) -> Result<Vec<Overdue>, StoreError> {
+        let sql = format!(
+            "SELECT run.id AS run_id, run.attempt, run.node_id, run.epoch, run.hard_deadline_at, \
+               run.workflow_id, run.workflow_version \
+             FROM run JOIN node ON node.id = run.node_id AND node.state = 'alive' \
+             WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
+               AND run.hard_deadline_at < {} AND run.node_id <> $1 ORDER BY run.id LIMIT $2",
+            self.dialect().now()
+        );
+        let values = [own.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Overdue::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Running attempts whose hold is still what it was; locked.
+    pub async fn lock_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        holds: &[Hold],
+    ) -> Result<Vec<Stray>, StoreError> {
+        if holds.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT {STRAY_COLUMNS} FROM v JOIN run ON run.id = v.run_id \
+               AND run.attempt = v.attempt AND run.node_id = v.node_id AND run.epoch = v.epoch \
+               {{days}} \
+             LEFT JOIN schedule s ON s.id = run.schedule_id \
+             WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
+             ORDER BY run.id {}",
+            self.dialect().skip_locked("run")
+        );
+        let statement = of_holds(holds.iter().copied()).statement(self.dialect(), &sql, vec![]);
+        Ok(Stray::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// Marks runs that this transaction has settled as taken over by recovery: their context says
+    /// so, and the old term is over.
+    pub async fn mark_recovered(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[(Uuid, serde_json::Value)],
+    ) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let sql = "UPDATE run SET is_recovery = true, context = v.context, \
+               recovery_attempts = run.recovery_attempts + 1, epoch = run.epoch + 1 \
+             FROM v WHERE run.id = v.id {days}";
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().map(|(id, _)| *id))
+            .json("context", runs.iter().map(|(_, context)| context.clone()))
+            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
+            .statement(self.dialect(), sql, vec![]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Writes the verdict on started fires whose run recovery gave up.
+    pub async fn abandon_started_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[Decided],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if fires.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
+            .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
+            .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .statement(
+                self.dialect(),
+                "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
+                   decided_at = {0} \
+                 FROM v WHERE fire.id = v.id AND fire.verdict = 'started' {days}",
+                vec![now.0.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! What a round would remove, counted and not removed.
+
+use std::time::Duration;
+
+use entity::Timestamp;
+use sea_orm::{FromQueryResult, Value};
+use uuid::Uuid;
+
+use super::{Leftover, Rule};
+use crate::store::{
+    Store, StoreError,
+    db::days::{first_key, made_at},
+};
+
+/// Rows of a table that would go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// The table.
+    pub table: &'static str,
+    /// Whose they are; none for what belongs to no namespace.
+    pub namespace_id: Option<Uuid>,
+    /// How many.
+    pub rows: i64,
+    /// What they take up, by their contents: an estimate.
+    pub bytes: i64,
+    /// When the oldest of them was: a fire's instant, else when its run was made. Not known of what
+    /// stands beside the ledger.
+    pub oldest: Option<Timestamp>,
+    /// When the newest was.
+    pub newest: Option<Timestamp>,
+}
+
+/// The oldest row of a table that would stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oldest {
+    /// The table.
+    pub table: &'static str,
+    /// When it was made.
+    pub made_at: Timestamp,
+}
+
+/// What a row takes up beside its contents: its header, its keys in the indexes.
+const FIRE: Shape = Shape { table: "fire", fixed: 420, texts: &["detail"] };
+const RUN: Shape = Shape {
+    table: "run",
+    fixed: 640,
+    texts: &["error", "cancel_by", "cancel_reason", "context", "idempotency_key"],
+};
+const TASK_RUN: Shape =
+    Shape { table: "task_run", fixed: 160, texts: &["task", "error", "output"] };
+const TASK_LOG: Shape = Shape { table: "task_log", fixed: 120, texts: &["task", "text", "lines"] };
+
+struct Shape {
+    table: &'static str,
+    fixed: i64,
+    texts: &'static [&'static str],
+}
+
+#[derive(FromQueryResult)]
+struct Row {
+    namespace_id: Option<Uuid>,
+    found: i64,
+    bytes: i64,
+    oldest: Option<i64>,
+    newest: Option<i64>,
+}
+
+impl Shape {
+    /// The bytes of all rows of `alias`.
+    fn bytes(&self, store: &Store, alias: &str) -> String {
+        let length = |column: &&str| {
+            if store.dialect().is_postgres() {
+                format!(" + coalesce(pg_column_size({alias}.{column}), 0)")
+            } else {
+                format!(" + coalesce(length({alias}.{column}), 0)")
+            }
+        };
+        let texts: String = self.texts.iter().map(length).collect();
+        format!("CAST(coalesce(sum({}{texts}), 0) AS bigint) AS bytes", self.fixed)
+    }
+}
+
+impl Store {
+    /// The rows of the ledger that would go, by table and namespace; or those `within` one.
+    pub async fn old_figures(
+        &self,
+        rule: &Rule,
+        within: Option<Uuid>,
+    ) -> Result<Vec<Figure>, StoreError> {
+        let (last, joins) = (first_key(rule.reach()), rule.joins());
+        let only = if within.is_some() { " AND t.namespace_id = $2" } else { "" };
+        let old_run = format!("{}{only}", rule.run_is_old());
+        let old_fire = format!("{}{only}", rule.fire_is_old());
+        let counted = "t.namespace_id AS namespace_id, count(*) AS found, \
+            min(t.created_at) AS oldest, max(t.created_at) AS newest";
+        let counted_fires = "t.namespace_id AS namespace_id, count(*) AS found, \
+            min(t.scheduled_at) AS oldest, max(t.last_scheduled_at) AS newest";
+        let of_runs = |shape: &Shape| {
+            format!(
+                "SELECT {counted}, {} FROM run t JOIN {} c ON c.run_id = t.id {joins} \
+                 WHERE t.id < $1 AND {old_run} GROUP BY t.namespace_id",
+                shape.bytes(self, "c"),
+                shape.table
+            )
+        };
+        let run = format!(
+            "SELECT {counted}, {} FROM run t {joins} WHERE t.id < $1 AND {old_run} \
+             GROUP BY t.namespace_id",
+            RUN.bytes(self, "t")
+        );
+        let fire = format!(
+            "SELECT {counted_fires}, {} FROM fire t {joins} WHERE t.id < $1 AND t.scheduled_at < {} \
+               AND {old_fire} GROUP BY t.namespace_id",
+            FIRE.bytes(self, "t"),
+            rule.reach()
+        );
+        let mut figures = Vec::new();
+        for (shape, sql) in [
+            (FIRE, fire),
+            (RUN, run),
+            (TASK_RUN, of_runs(&TASK_RUN)),
+            (TASK_LOG, of_runs(&TASK_LOG)),
+        ] {
+            let values = [Value::from(last)].into_iter().chain(within.map(Value::from));
+            let statement = self.dialect().statement(sql, values);
+            let rows = Row::find_by_statement(statement).all(self.read()).await?;
+            figures.extend(rows.into_iter().map(|row| Figure {
+                table: shape.table,
+                namespace_id: row.namespace_id,
+                rows: row.found,
+                bytes: row.bytes,
+                oldest: row.oldest.map(Timestamp),
+                newest: row.newest.map(Timestamp),
+            }));
+        }
+        Ok(figures)
+    }
+
+    /// The rows beside the ledger that would go.
+    pub async fn leftover_figures(
+        &self,
+        rule: &Rule,
+        answers: Duration,
+    ) -> Result<Vec<Figure>, StoreError> {
+        /// Header, keys and a definition, a session or an answer.
+        const USUAL_BYTES: i64 = 1_000;
+        #[derive(FromQueryResult)]
+        struct Count {
+            found: i64,
+        }
+        let mut figures = Vec::new();
+        for what in Leftover::ALL {
+            let (table, condition) = (what.table(), what.condition(self, rule, answers));
+            let sql = format!("SELECT count(*) AS found FROM {table} WHERE {condition}");
+            let statement = self.dialect().statement(sql, []);
+            let rows = Count::find_by_statement(statement).one(self.read()).await?;
+            let rows = rows.map_or(0, |count| count.found);
+            if rows > 0 {
+                let (bytes, oldest, newest) = (rows * USUAL_BYTES, None, None);
+                figures.push(Figure { table, namespace_id: None, rows, bytes, oldest, newest });
+            }
+        }
+        Ok(figures)
+    }
+
+    /// The oldest rows of the ledger that would stay, or of those `within` one namespace.
+    pub async fn oldest_kept(
+        &self,
+        rule: &Rule,
+        within: Option<Uuid>,
+    ) -> Result<Vec<Oldest>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Id {
+            id: Uuid,
+        }
+        let only = if within.is_some() { " AND t.namespace_id = $1" } else { "" };
+        let mut oldest = Vec::new();
+        for (table, old) in [("fire", rule.fire_is_old()), ("run", rule.run_is_old())] {
+            let sql = format!(
+                "SELECT t.id FROM {table} t {} WHERE NOT {old}{only} ORDER BY t.id LIMIT 1",
+                rule.joins()
+            );
+            let statement = self.dialect().statement(sql, within.map(Value::from));
+            let row = Id::find_by_statement(statement).one(self.read()).await?;
+            if let Some(Id { id }) = row {
+                oldest.push(Oldest { table, made_at: Timestamp(made_at(id)) });
+            }
+        }
+        Ok(oldest)
+    }
+}

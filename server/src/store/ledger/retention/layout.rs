@@ -1,0 +1,168 @@
+//! Which partitions there are: their tables, their names and their bounds.
+
+use chrono::DateTime;
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::Rule;
+use crate::store::{
+    Store, StoreError,
+    db::days::{DAY_MS, first_key, made_at},
+};
+
+/// Tables whose days come and go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The fires, by the instant that they stand for.
+    Fires,
+    /// The runs with their attempts and lines, by the time in the run's key.
+    Runs,
+}
+
+/// The days of one partition, from the first's start to the last's end in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The start.
+    pub from: i64,
+    /// The end.
+    pub to: i64,
+}
+
+/// The partitions that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Those between the ends, oldest first.
+    pub stretches: Vec<Stretch>,
+    /// Where the last one begins.
+    pub beyond: i64,
+}
+
+impl Family {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
+
+    /// Its tables, in the order in which transactions lock them.
+    pub fn tables(self) -> &'static [&'static str] {
+        match self {
+            Self::Fires => &["fire"],
+            Self::Runs => &["run", "task_run", "task_log"],
+        }
+    }
+
+    pub(super) fn index(self) -> usize {
+        match self {
+            Self::Fires => 0,
+            Self::Runs => 1,
+        }
+    }
+
+    /// The column that a table is divided by.
+    pub(super) fn column(self, table: &str) -> &'static str {
+        match (self, table) {
+            (Self::Fires, _) => "scheduled_at",
+            (Self::Runs, "run") => "id",
+            (Self::Runs, _) => "run_id",
+        }
+    }
+
+    pub(super) fn bound(self, ms: i64) -> String {
+        match self {
+            Self::Fires => ms.to_string(),
+            Self::Runs => format!("'{}'", first_key(ms)),
+        }
+    }
+
+    /// The rows `t` that may have been written since the horizon: runs by their stamp. A fire that
+    /// was decided is not written again, and a new one has a new key; but somebody may have ordered
+    /// its run again, which keeps it. Those are asked for as an array, so that both are found by the
+    /// key: all this happens while the table is locked.
+    pub(super) fn touched_since(self, horizon: i64, rule: &Rule) -> String {
+        match self {
+            Self::Fires => format!(
+                "(t.id >= '{}' OR t.id = ANY (ARRAY(SELECT again.fire_id FROM run again \
+                   WHERE again.changed >= {horizon} AND again.fire_id IS NOT NULL)))",
+                first_key(rule.now() - DAY_MS)
+            ),
+            Self::Runs => format!("t.changed >= {horizon}"),
+        }
+    }
+
+    pub(super) fn is_old(self, rule: &Rule) -> String {
+        match self {
+            Self::Fires => rule.fire_is_old(),
+            Self::Runs => rule.run_is_old(),
+        }
+    }
+}
+
+impl Stretch {
+    /// The partition of `table`.
+    pub(super) fn name(self, table: &str) -> String {
+        let day = DateTime::from_timestamp_millis(self.from).unwrap_or_default();
+        format!("{table}_{}", day.format("%Y%m%d"))
+    }
+}
+
+impl Store {
+    /// The partitions of a family.
+    pub async fn partitions(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+    ) -> Result<Layout, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            name: String,
+            bound: String,
+        }
+        let table = family.tables()[0];
+        let sql = format!(
+            "SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
+             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+             WHERE i.inhparent = '{table}'::regclass"
+        );
+        let rows =
+            Row::find_by_statement(self.dialect().statement(sql, [])).all(connection).await?;
+        let mut layout = Layout { stretches: Vec::with_capacity(rows.len()), beyond: 0 };
+        for row in rows {
+            match bounds(&row.bound) {
+                (Some(from), Some(to)) => layout.stretches.push(Stretch { from, to }),
+                (Some(from), None) => layout.beyond = from,
+                (None, _) => tracing::trace!(partition = row.name, "the past"),
+            }
+        }
+        layout.stretches.sort_by_key(|stretch| stretch.from);
+        Ok(layout)
+    }
+}
+
+/// Where a partition begins and ends, as PostgreSQL writes it; None is the end of all values.
+fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
+    let text = text.trim_start_matches("FOR VALUES FROM ");
+    let (from, to) = text.split_once(" TO ").unwrap_or((text, ""));
+    (bound(from), bound(to))
+}
+
+fn bound(text: &str) -> Option<i64> {
+    let value = text.trim_matches(['(', ')', '\'']);
+    value.parse().ok().or_else(|| Uuid::try_parse(value).ok().map(made_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_read_as_postgres_writes_them() {
+        let keys = "FOR VALUES FROM ('019c0000-0000-0000-0000-000000000000') TO (MAXVALUE)";
+        assert_eq!(bounds(keys), (Some(0x019c_0000_0000), None));
+        let instants = "FOR VALUES FROM (MINVALUE) TO ('1772323200000')";
+        assert_eq!(bounds(instants), (None, Some(1_772_323_200_000)));
+    }
+
+    #[test]
+    fn a_partition_is_called_by_its_first_day() {
+        let stretch = Stretch { from: 1_772_323_200_000, to: 1_772_409_600_000 };
+        assert_eq!(stretch.name("task_log"), "task_log_20260301");
+    }
+}

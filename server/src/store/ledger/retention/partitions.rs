@@ -1,0 +1,353 @@
+//! The days that PostgreSQL keeps the ledger in.
+//!
+//! A table is a row of partitions without a gap: `_past`, one for each stretch of days, `_beyond`.
+//! The two at the ends are small; they catch what is older than the oldest day (an instant that
+//! was made up for) and newer than the newest. There is no default partition: with one, PostgreSQL
+//! could not read a table in the order of its days, and a list of the newest rows would look into
+//! all of them.
+//!
+//! A change locks the table for some milliseconds. It waits for that lock only briefly, for whoever
+//! comes later waits behind it; what is not granted is tried again.
+
+use std::fmt::Write;
+
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::{
+    Rule,
+    layout::{Family, Layout, Stretch},
+};
+use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fence};
+
+/// What became of a stretch that was to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It is gone; so many rows went with it, in the order of [`Family::tables`].
+    Gone([u64; 3]),
+    /// Too much in it is alive or young.
+    Needed,
+    /// The lock was not granted in time, or another node was quicker.
+    Postponed,
+}
+
+/// What is in a stretch that is to go.
+#[derive(Debug)]
+struct Found {
+    /// What was written at or after this stamp was perhaps not seen.
+    horizon: i64,
+    /// The keys of what is alive or young.
+    needed: Vec<Uuid>,
+    /// How many rows there are, in the order of [`Family::tables`].
+    rows: [u64; 3],
+}
+
+/// How long a change waits for its lock.
+const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
+/// Who changes partitions holds this.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
+/// So many rows that are still needed move out of a stretch that goes.
+const MAX_MOVED: usize = 1_000;
+/// And so many attempts and lines of theirs.
+const MAX_PARTS: i64 = 10_000;
+/// A table up to this size is counted before it is dropped, a larger one estimated.
+const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
+
+impl Store {
+    /// Makes `stretch` out of the partition beyond, which begins where it begins; false if it was
+    /// not granted now. What is in that partition stays where it is if `seal`, which is right when
+    /// that is much; else it moves.
+    pub async fn add_stretch(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        seal: bool,
+        fence: Option<&Fence>,
+    ) -> Result<bool, StoreError> {
+        let tx = self.begin().await?;
+        if !self.goes_on(&tx, fence).await? {
+            return Ok(false);
+        }
+        let mut sql = String::new();
+        for table in family.tables() {
+            let (name, column) = (stretch.name(table), family.column(table));
+            let (from, to) = (family.bound(stretch.from), family.bound(stretch.to));
+            let _ = write!(sql, "ALTER TABLE {table} DETACH PARTITION {table}_beyond;");
+            let _ = if seal {
+                write!(
+                    sql,
+                    "ALTER TABLE {table}_beyond RENAME TO {name};
+                     CREATE TABLE {table}_beyond PARTITION OF {table}
+                       FOR VALUES FROM ({to}) TO (MAXVALUE);
+                     INSERT INTO {table}_beyond SELECT * FROM {name} WHERE {column} >= {to};
+                     DELETE FROM {name} WHERE {column} >= {to};
+                     ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to});"
+                )
+            } else {
+                write!(
+                    sql,
+                    "CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to});
+                     INSERT INTO {name} SELECT * FROM {table}_beyond WHERE {column} < {to};
+                     DELETE FROM {table}_beyond WHERE {column} < {to};
+                     ALTER TABLE {table} ATTACH PARTITION {table}_beyond
+                       FOR VALUES FROM ({to}) TO (MAXVALUE);"
+                )
+            };
+        }
+        match self.change(&tx, family, |layout| layout.beyond == stretch.from, &sql).await {
+            Ok(true) => {
+                tx.commit().await?;
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(error) if error.is_lock_refused() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drops the oldest stretch. What is alive or young in it moves into the past before; if that
+    /// is much, the stretch stays.
+    ///
+    /// What takes long - looking for what is needed, checking that the past has room for it - is
+    /// done while everybody works on; the lock is held for what has changed since and for the
+    /// exchange.
+    pub async fn drop_stretch(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+        fence: Option<&Fence>,
+    ) -> Result<Dropped, StoreError> {
+        let Some(found) = self.look_through(family, stretch, rule).await? else {
+            return Ok(Dropped::Needed);
+        };
+        let done = match self.widen_past(family, stretch, fence).await {
+            Ok(true) => self.exchange(family, stretch, rule, &found, fence).await,
+            Ok(false) => Ok(Dropped::Postponed),
+            Err(error) => Err(error),
+        };
+        match done {
+            Err(error) if error.is_lock_refused() => Ok(Dropped::Postponed),
+            done => done,
+        }
+    }
+
+    /// None if too much in the stretch is needed.
+    async fn look_through(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+    ) -> Result<Option<Found>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            horizon: i64,
+        }
+        let horizon = format!("SELECT {} AS horizon", self.dialect().horizon());
+        let horizon = Row::find_by_statement(self.dialect().statement(horizon, []));
+        let horizon = horizon.one(self.read()).await?.map_or(0, |row| row.horizon);
+        let needed = self.needed_in(self.read(), family, stretch, rule, "true").await?;
+        if needed.len() > MAX_MOVED || self.have_much(self.read(), family, stretch, &needed).await?
+        {
+            return Ok(None);
+        }
+        let mut rows = [0; 3];
+        for (count, table) in rows.iter_mut().zip(family.tables()) {
+            *count = self.count_rows(&stretch.name(table)).await?;
+        }
+        Ok(Some(Found { horizon, needed, rows }))
+    }
+
+    /// Whether what the runs of a stretch have is too much to be moved under a lock.
+    async fn have_much(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+        stretch: Stretch,
+        keys: &[Uuid],
+    ) -> Result<bool, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let keys = listed(keys);
+        for table in &family.tables()[1..] {
+            let (name, key) = (stretch.name(table), family.column(table));
+            let sql = format!(
+                "SELECT count(*) AS found FROM (SELECT 1 FROM {name} WHERE {key} IN ({keys}) \
+                 LIMIT {}) parts",
+                MAX_PARTS + 1
+            );
+            let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
+            if row.await?.is_some_and(|row| row.found > MAX_PARTS) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The keys of the rows in a stretch that are alive or young, and of which `condition` holds.
+    async fn needed_in(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+        condition: &str,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let sql = format!(
+            "SELECT t.id FROM {} t {} WHERE NOT {} AND {condition} LIMIT {}",
+            stretch.name(family.tables()[0]),
+            rule.joins(),
+            family.is_old(rule),
+            MAX_MOVED + 1
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, [])).all(connection);
+        Ok(rows.await?.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Whether the lease of whoever does this for all is still held; by hand there is none.
+    async fn goes_on(
+        &self,
+        tx: &DatabaseTransaction,
+        fence: Option<&Fence>,
+    ) -> Result<bool, StoreError> {
+        match fence {
+            Some(fence) => self.holds_lease(tx, fence).await,
+            None => Ok(true),
+        }
+    }
+
+    /// Proves that all rows of the past lie before the stretch's end, so that attaching it with
+    /// that bound reads none of them.
+    /// False if the stretch is the oldest no more.
+    async fn widen_past(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        fence: Option<&Fence>,
+    ) -> Result<bool, StoreError> {
+        for table in family.tables() {
+            let (column, to) = (family.column(table), family.bound(stretch.to));
+            let tx = self.begin().await?;
+            if !self.goes_on(&tx, fence).await? {
+                return Ok(false);
+            }
+            tx.execute_unprepared(LOCK).await?;
+            tx.execute_unprepared(PATIENCE).await?;
+            if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
+                return Ok(false);
+            }
+            let promise = format!(
+                "ALTER TABLE {table}_past DROP CONSTRAINT IF EXISTS {table}_past_until, \
+                   ADD CONSTRAINT {table}_past_until CHECK ({column} < {to}) NOT VALID"
+            );
+            tx.execute_unprepared(&promise).await?;
+            tx.commit().await?;
+            // This reads them while others read and write.
+            let prove = format!("ALTER TABLE {table}_past VALIDATE CONSTRAINT {table}_past_until");
+            self.read().execute_unprepared(&prove).await?;
+        }
+        Ok(true)
+    }
+
+    async fn exchange(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+        found: &Found,
+        fence: Option<&Fence>,
+    ) -> Result<Dropped, StoreError> {
+        let tx = self.begin().await?;
+        if !self.goes_on(&tx, fence).await? {
+            return Ok(Dropped::Postponed);
+        }
+        tx.execute_unprepared(LOCK).await?;
+        tx.execute_unprepared(PATIENCE).await?;
+        if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
+            return Ok(Dropped::Postponed);
+        }
+        let tables = family.tables();
+        for table in tables {
+            let lock = format!("LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE");
+            tx.execute_unprepared(&lock).await?;
+        }
+        let since = family.touched_since(found.horizon, rule);
+        let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
+        // As many as were asked for may be only the first of them.
+        if needed.len() > MAX_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
+            return Ok(Dropped::Needed);
+        }
+        needed.extend(&found.needed);
+        let keys = listed(&needed);
+        let mut rows = found.rows;
+        for (count, table) in rows.iter_mut().zip(tables) {
+            let (name, to) = (stretch.name(table), family.bound(stretch.to));
+            let key = if matches!(family, Family::Fires) { "id" } else { family.column(table) };
+            let cut = format!(
+                "ALTER TABLE {table} DETACH PARTITION {name};
+                 ALTER TABLE {table} DETACH PARTITION {table}_past;"
+            );
+            tx.execute_unprepared(&cut).await?;
+            if !needed.is_empty() {
+                let keep = format!(
+                    "INSERT INTO {table}_past SELECT * FROM {name} WHERE {key} IN ({keys})"
+                );
+                let kept = tx.execute_unprepared(&keep).await?.rows_affected();
+                *count = count.saturating_sub(kept);
+            }
+            let join = format!(
+                "ALTER TABLE {table} ATTACH PARTITION {table}_past
+                   FOR VALUES FROM (MINVALUE) TO ({to});
+                 ALTER TABLE {table}_past DROP CONSTRAINT IF EXISTS {table}_past_until;
+                 DROP TABLE {name};"
+            );
+            tx.execute_unprepared(&join).await?;
+        }
+        tx.commit().await?;
+        Ok(Dropped::Gone(rows))
+    }
+
+    async fn change(
+        &self,
+        tx: &DatabaseTransaction,
+        family: Family,
+        fits: impl FnOnce(&Layout) -> bool,
+        sql: &str,
+    ) -> Result<bool, StoreError> {
+        tx.execute_unprepared(LOCK).await?;
+        tx.execute_unprepared(PATIENCE).await?;
+        if !fits(&self.partitions(tx, family).await?) {
+            return Ok(false);
+        }
+        tx.execute_unprepared(sql).await?;
+        Ok(true)
+    }
+
+    /// How many rows a partition has; of a large one what its last analysis found.
+    async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let sql = format!(
+            "SELECT CASE WHEN pg_relation_size(oid) > {COUNTED_BYTES} AND reltuples >= 0 \
+               THEN reltuples::bigint ELSE (SELECT count(*) FROM {name}) END AS found \
+             FROM pg_class WHERE oid = '{name}'::regclass"
+        );
+        let row = Row::find_by_statement(self.dialect().statement(sql, []));
+        Ok(row.one(self.read()).await?.map_or(0, |row| row.found.unsigned_abs()))
+    }
+}
+
+/// Keys as PostgreSQL lists them; the one that nobody has, if there are none.
+fn listed(keys: &[Uuid]) -> String {
+    let none = [Uuid::nil()];
+    let keys = if keys.is_empty() { &none[..] } else { keys };
+    keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,243 @@
+//! Rows beside the ledger that nothing needs any more. The audit log and the versions of schedules
+//! are kept for ever: who changed what must be told when the thing itself is long gone.
+
+use std::time::Duration;
+
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Rule, rule::before};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk, ledger::runs::millis};
+
+/// What else goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// Sessions that have expired.
+    Sessions,
+    /// Answers to calls that nobody repeats any more.
+    Answers,
+    /// The instants of backfills that have ended.
+    Instants,
+    /// Backfills that have ended: with their runs, by the same age.
+    Backfills,
+    /// Schedules that were deleted a week ago.
+    Schedules,
+    /// Workflows that were deleted a week ago, once no run names them.
+    Workflows,
+    /// Lives of nodes that ended so long ago that no attempt names them.
+    Nodes,
+    /// Alerts that are over, as the history that they are about, and those of deleted rules.
+    Alerts,
+    /// Messages that were sent or given up.
+    Notifications,
+    /// Minutes of roll-ups, as long as the longest history.
+    Minutes,
+}
+
+/// How many days what was deleted can be brought back.
+pub const DELETED_DAYS: i32 = 7;
+
+impl Leftover {
+    /// All of them, in the order in which they go: the instants are found by their backfill, and a
+    /// schedule names its workflow.
+    pub const ALL: [Self; 10] = [
+        Self::Sessions,
+        Self::Answers,
+        Self::Instants,
+        Self::Backfills,
+        Self::Schedules,
+        Self::Workflows,
+        Self::Nodes,
+        Self::Alerts,
+        Self::Notifications,
+        Self::Minutes,
+    ];
+
+    /// The table.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Sessions => "session",
+            Self::Answers => "idempotency",
+            Self::Instants => "backfill_fire",
+            Self::Backfills => "backfill",
+            Self::Schedules => "schedule",
+            Self::Workflows => "workflow",
+            Self::Nodes => "node",
+            Self::Alerts => "alert",
+            Self::Notifications => "notification",
+            Self::Minutes => "run_stat",
+        }
+    }
+
+    /// Whether finding what goes takes so long that it is done beside the writer. Nothing that was
+    /// deleted a week ago is needed again by the time that it goes.
+    pub fn is_looked_for_before(self) -> bool {
+        match self {
+            Self::Schedules | Self::Workflows => true,
+            Self::Sessions
+            | Self::Answers
+            | Self::Instants
+            | Self::Backfills
+            | Self::Nodes
+            | Self::Alerts
+            | Self::Notifications
+            | Self::Minutes => false,
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Answers => "\"actor\", \"key\"",
+            Self::Instants => "\"backfill_id\", \"position\"",
+            Self::Sessions
+            | Self::Backfills
+            | Self::Schedules
+            | Self::Workflows
+            | Self::Nodes
+            | Self::Alerts
+            | Self::Notifications => "id",
+            Self::Minutes => "\"namespace_id\", \"minute\"",
+        }
+    }
+
+    pub(super) fn condition(self, store: &Store, rule: &Rule, answers: Duration) -> String {
+        let now = rule.now();
+        let ended = || {
+            let (joins, cutoff) = (rule.joins(), rule.cutoff());
+            format!("(SELECT t.id FROM backfill t {joins} WHERE t.finished_at < {cutoff})")
+        };
+        match self {
+            Self::Instants => format!("backfill_fire.backfill_id IN {}", ended()),
+            Self::Backfills => format!("backfill.id IN {}", ended()),
+            Self::Minutes => format!("run_stat.minute < {}", rule.last().0),
+            Self::Sessions => format!("session.expires_at <= {now}"),
+            Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
+            // What is on its way of a deleted schedule asks for it. Each kind of intent has its own
+            // partial index, and no other way to it is short.
+            Self::Schedules => format!(
+                "schedule.deleted_at < {} \
+                 AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
+                   AND run.state IN ('queued', 'running', 'retrying')) \
+                 AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = schedule.id \
+                   AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL) \
+                 AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = schedule.id \
+                   AND fire.verdict = 'pending' AND fire.queue_position IS NOT NULL) \
+                 AND schedule.id NOT IN (SELECT fire.schedule_id FROM fire \
+                   WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
+                   AND fire.queue_position IS NULL AND fire.due_at >= 0) \
+                 AND NOT EXISTS (SELECT 1 FROM backfill WHERE backfill.schedule_id = schedule.id \
+                   AND backfill.finished_at IS NULL)",
+                before(now, DELETED_DAYS)
+            ),
+            // Looking for its runs reads all runs, so nobody looks before they can be gone.
+            Self::Workflows => format!(
+                "workflow.deleted_at < {} \
+                 AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \
+                 AND NOT EXISTS (SELECT 1 FROM run WHERE run.workflow_id = workflow.id)",
+                rule.last().0.min(before(now, DELETED_DAYS))
+            ),
+            Self::Alerts => {
+                let (joins, cutoff) = (rule.joins(), rule.cutoff());
+                format!(
+                    "(alert.id IN (SELECT t.id FROM alert t {joins} \
+                     WHERE t.ended_at < {cutoff} AND t.tell_at IS NULL) \
+                     OR NOT EXISTS (SELECT 1 FROM alert_rule WHERE alert_rule.id = alert.rule_id))"
+                )
+            }
+            Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
+            // A name's latest life stays: the next one counts on from it.
+            Self::Nodes => format!(
+                "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
+                   (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name)",
+                store.dialect().now(),
+                now - rule.last().0
+            ),
+        }
+    }
+}
+
+impl Store {
+    /// How many rows of a kind there are to delete, up to `limit`. Asked for beside the writer:
+    /// whoever holds it looks only as far as the last of them.
+    pub async fn leftovers(
+        &self,
+        what: Leftover,
+        rule: &Rule,
+        answers: Duration,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let (table, condition) = (what.table(), what.condition(self, rule, answers));
+        let sql = format!(
+            "SELECT count(*) AS found FROM (SELECT 1 FROM {table} WHERE {condition} LIMIT $1) AS old"
+        );
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map_or(0, |row| row.found.cast_unsigned()))
+    }
+
+    /// Deletes up to `limit` rows of a kind; says how many there were.
+    pub async fn delete_leftovers(
+        &self,
+        tx: &DatabaseTransaction,
+        what: Leftover,
+        rule: &Rule,
+        answers: Duration,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        let (table, key) = (what.table(), what.key());
+        let condition = what.condition(self, rule, answers);
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN ( \
+               SELECT {key} FROM {table} WHERE {condition} LIMIT $1)"
+        );
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deleted schedules or workflows that nothing needs any more.
+    pub async fn old_definitions(
+        &self,
+        what: Leftover,
+        rule: &Rule,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let (table, condition) = (what.table(), what.condition(self, rule, Duration::ZERO));
+        let sql = format!("SELECT id FROM {table} WHERE {condition} LIMIT $1");
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Deletes schedules or workflows that were deleted long ago, with the definitions of these,
+    /// which may hold secrets; says how many.
+    pub async fn delete_definitions(
+        &self,
+        tx: &DatabaseTransaction,
+        what: Leftover,
+        ids: &[Uuid],
+    ) -> Result<u64, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let ids = || Bulk::default().uuid("id", ids.iter().copied());
+        if what == Leftover::Workflows {
+            let sql = "DELETE FROM workflow_version WHERE workflow_id IN (SELECT id FROM v)";
+            tx.execute_raw(ids().statement(self.dialect(), sql, vec![])).await?;
+        }
+        let table = what.table();
+        let sql = format!(
+            "DELETE FROM {table} WHERE {table}.id IN (SELECT id FROM v) \
+               AND {table}.deleted_at IS NOT NULL"
+        );
+        let statement = ids().statement(self.dialect(), &sql, vec![]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+}

@@ -1,0 +1,297 @@
+//! Which rows of the ledger are old enough to go.
+
+use entity::Timestamp;
+use sea_orm::{FromQueryResult, Value};
+use uuid::Uuid;
+
+use super::Family;
+use crate::store::{
+    Store, StoreError,
+    db::days::{DAY_MS, day_of, first_key},
+};
+
+/// For how many days somebody keeps history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies {
+    /// The longest of anybody.
+    pub longest: i32,
+    /// The shortest.
+    pub shortest: i32,
+}
+
+/// A retention that somebody thinks of, and that nobody has yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// Whose.
+    pub whose: Whose,
+    /// For how many days; none as whoever counts when it has none of its own.
+    pub days: Option<i32>,
+}
+
+/// Who can have a retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A namespace.
+    Namespace(Uuid),
+    /// A schedule.
+    Schedule(Uuid),
+}
+
+/// What is old enough at an instant. The age of a row counts from when it was settled: a fire that
+/// was made up for late, or a run that took long, is as young as its end. What is not settled has
+/// no age.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    now: i64,
+    usual: i32,
+    policies: Policies,
+    /// What settled before is too old for whoever keeps history the longest.
+    last: i64,
+    /// Where the days begin that whoever keeps history the longest keeps: they go as a whole, so
+    /// nothing is deleted from them for that one. By family; none where there are no days.
+    kept: [Option<i64>; 2],
+    /// What is asked about although nobody has it, and whether in PostgreSQL's words.
+    instead: Option<(Instead, bool)>,
+}
+
+/// The states of runs that are not settled.
+const LIVE: &str = "('queued', 'running', 'retrying')";
+
+impl Store {
+    /// The retention of all namespaces and schedules, or of those `within` one namespace; `usual`
+    /// is that of a namespace without one.
+    pub async fn retention_policies(
+        &self,
+        usual: i32,
+        instead: Option<Instead>,
+        within: Option<Uuid>,
+    ) -> Result<Policies, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            longest: Option<i32>,
+            shortest: Option<i32>,
+        }
+        let (namespace, schedule, thought) = match instead {
+            None => (Uuid::nil(), Uuid::nil(), None),
+            Some(Instead { whose: Whose::Namespace(id), days }) => {
+                (id, Uuid::nil(), Some(days.unwrap_or(usual)))
+            }
+            Some(Instead { whose: Whose::Schedule(id), days }) => (Uuid::nil(), id, days),
+        };
+        let only =
+            |column| if within.is_some() { format!("AND {column} = $4") } else { String::new() };
+        let sql = format!(
+            "SELECT max(days) AS longest, min(days) AS shortest FROM ( \
+               SELECT coalesce(retention_days, $1) AS days FROM namespace WHERE id <> $2 {} \
+               UNION ALL \
+               SELECT retention_days AS days FROM schedule \
+                 WHERE retention_days IS NOT NULL AND id <> $3 {} \
+             ) policies",
+            only("id"),
+            only("namespace_id"),
+        );
+        let values = [Value::from(usual), namespace.into(), schedule.into()];
+        let values = values.into_iter().chain(within.map(Value::from));
+        let statement = self.dialect().statement(sql, values);
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let (longest, shortest) = row.map_or((None, None), |row| (row.longest, row.shortest));
+        let longest = longest.into_iter().chain(thought).max();
+        let shortest = shortest.into_iter().chain(thought).min();
+        Ok(Policies { longest: longest.unwrap_or(usual), shortest: shortest.unwrap_or(usual) })
+    }
+
+    /// What is old enough at `now`. On PostgreSQL whoever keeps history the longest keeps whole
+    /// days, for days are what is dropped.
+    pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
+        let last = before(now.0, policies.longest);
+        let last = if self.dialect().is_postgres() { day_of(last) } else { last };
+        Rule { now: now.0, usual, policies, last, kept: [None; 2], instead: None }
+    }
+}
+
+impl Rule {
+    /// The instant that the rule is about.
+    pub(super) fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// What settled before is too old for whoever keeps history the longest.
+    pub fn last(&self) -> Timestamp {
+        Timestamp(self.last)
+    }
+
+    /// The same where the days of a family that are kept begin there.
+    #[must_use]
+    pub fn keeping(mut self, family: Family, from: i64) -> Self {
+        self.kept[family.index()] = Some(from);
+        self
+    }
+
+    /// The same if somebody had another retention.
+    #[must_use]
+    pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
+        let is_postgres = store.dialect().is_postgres();
+        Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
+    }
+
+    /// For how many days a row of the alias is kept.
+    fn days(&self) -> String {
+        let (mut schedule, mut namespace) =
+            ("s.retention_days".to_owned(), "n.retention_days".to_owned());
+        if let Some((Instead { whose, days }, is_postgres)) = self.instead {
+            let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
+            let key = |id: Uuid| {
+                if is_postgres { format!("'{id}'") } else { format!("X'{}'", id.simple()) }
+            };
+            let (column, id, of) = match whose {
+                Whose::Namespace(id) => ("t.namespace_id", id, &mut namespace),
+                Whose::Schedule(id) => ("t.schedule_id", id, &mut schedule),
+            };
+            *of = format!("CASE WHEN {column} = {} THEN {days} ELSE {of} END", key(id));
+        }
+        format!("coalesce({schedule}, {namespace}, {})", self.usual)
+    }
+
+    /// The same days with the retention of now.
+    #[must_use]
+    pub fn with_days_of(self, other: &Self) -> Self {
+        Self { kept: other.kept, ..self }
+    }
+
+    /// What was made at or after this is too young for everybody.
+    pub(super) fn reach(&self) -> i64 {
+        if self.policies.longest == self.policies.shortest {
+            return self.last;
+        }
+        before(self.now, self.policies.shortest)
+    }
+
+    /// Before when a row of the alias must have settled to be too old.
+    pub(super) fn cutoff(&self) -> String {
+        let Self { now, last, policies, .. } = *self;
+        if policies.longest == policies.shortest {
+            return last.to_string();
+        }
+        let days = self.days();
+        format!(
+            "(CASE WHEN {days} >= {} THEN {last} \
+             ELSE {now} - CAST({days} AS bigint) * {DAY_MS} END)",
+            policies.longest
+        )
+    }
+
+    /// Whether a row of a family is not in a day that goes as a whole.
+    fn is_loose(&self, family: Family) -> String {
+        let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
+        let Self { policies, .. } = self;
+        let before = match family {
+            Family::Fires => format!("t.scheduled_at < {from}"),
+            Family::Runs => format!("t.id < '{}'", first_key(from)),
+        };
+        if policies.longest == policies.shortest {
+            return before;
+        }
+        let days = self.days();
+        format!("({before} OR {days} < {})", policies.longest)
+    }
+
+    /// What the conditions below need beside the rows of `t`.
+    pub(super) fn joins(&self) -> &'static str {
+        if self.policies.longest == self.policies.shortest {
+            return "";
+        }
+        "LEFT JOIN schedule s ON s.id = t.schedule_id LEFT JOIN namespace n ON n.id = t.namespace_id"
+    }
+
+    /// Whether a run `t` is settled and too old.
+    pub(super) fn run_is_old(&self) -> String {
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Runs));
+        format!(
+            "({loose} AND t.state NOT IN {LIVE} \
+               AND coalesce(t.finished_at, t.created_at) < {cutoff})"
+        )
+    }
+
+    /// The same of a fire `t` that was old when somebody looked, in a statement that has no place
+    /// for the joins. Of its runs only those are asked for that were written from the stamp `since`
+    /// on, which somebody asked for before: the others are as they were, and whoever holds the one
+    /// writer must not list all that are alive.
+    pub(super) fn fire_is_still_old(&self, since: i64) -> String {
+        let again = format!("r.changed >= {since}");
+        let (joins, condition) = (self.joins(), self.fire_is_old_beside(&again));
+        if joins.is_empty() {
+            return condition;
+        }
+        format!("EXISTS (SELECT 1 FROM (SELECT 1 AS one) its {joins} WHERE {condition})")
+    }
+
+    /// Whether a fire `t` is decided and too old. One is not whose run goes on, or a retry of it;
+    /// nor one that takes the place of instants to come, or of such that the schedule's cursor,
+    /// which an edit has set back, has still before it. The live runs are listed once for all
+    /// fires: there are few of them, and looking each fire's up would look into every day.
+    pub(super) fn fire_is_old(&self) -> String {
+        self.fire_is_old_beside(&format!("r.state IN {LIVE}"))
+    }
+
+    /// The same where such runs `r` keep theirs.
+    fn fire_is_old_beside(&self, runs: &str) -> String {
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
+        format!(
+            "({loose} AND t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
+               AND t.last_scheduled_at < {cutoff} \
+               AND t.id NOT IN (SELECT r.fire_id FROM run r \
+                 WHERE {runs} AND r.fire_id IS NOT NULL) \
+               AND NOT EXISTS (SELECT 1 FROM schedule p WHERE p.id = t.schedule_id \
+                 AND p.deleted_at IS NULL AND p.next_scheduled_at <= t.last_scheduled_at))"
+        )
+    }
+}
+
+pub(super) fn before(now: i64, days: i32) -> i64 {
+    now - i64::from(days) * DAY_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(longest: i32, shortest: i32) -> Rule {
+        let now = 100 * DAY_MS + 5;
+        let last = day_of(before(now, longest));
+        let policies = Policies { longest, shortest };
+        Rule { now, usual: longest, policies, last, kept: [None; 2], instead: None }
+    }
+
+    #[test]
+    fn where_all_keep_history_alike_nobody_is_asked() {
+        assert_eq!(rule(45, 45).joins(), "");
+        assert_eq!(rule(45, 45).cutoff(), (55 * DAY_MS).to_string());
+        assert_eq!(rule(45, 45).reach(), 55 * DAY_MS);
+    }
+
+    #[test]
+    fn a_shorter_retention_reaches_further() {
+        assert_eq!(rule(45, 10).reach(), before(100 * DAY_MS + 5, 10));
+        assert!(rule(45, 10).cutoff().contains("s.retention_days, n.retention_days, 45"));
+    }
+
+    #[test]
+    fn who_holds_the_writer_lists_no_live_runs() {
+        for rule in [rule(45, 45), rule(45, 10)] {
+            assert!(rule.fire_is_old().contains(LIVE));
+            let still = rule.fire_is_still_old(7);
+            assert!(still.contains("r.changed >= 7") && !still.contains(LIVE), "{still}");
+        }
+    }
+
+    #[test]
+    fn for_whom_keeps_history_the_longest_nothing_is_deleted_from_the_days_that_are_kept() {
+        let from = 50 * DAY_MS;
+        let alike = rule(45, 45).keeping(Family::Fires, from);
+        assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));
+        assert!(alike.run_is_old().starts_with("(true AND"));
+        let differ = rule(45, 10).keeping(Family::Runs, from);
+        let loose = format!("((t.id < '{}' OR coalesce(", first_key(from));
+        assert!(differ.run_is_old().starts_with(&loose), "{}", differ.run_is_old());
+    }
+}

@@ -1,0 +1,285 @@
+//! Deleting what is too old, a chunk a transaction. Which rows these are is read beside the
+//! writer, so that it is held for the deletion alone.
+
+use std::collections::HashSet;
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::Rule;
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::Bulk,
+        days::{Days, first_key},
+    },
+};
+
+/// A run that is too old.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct OldRun {
+    /// Its key.
+    pub id: Uuid,
+    /// What its contents take up.
+    pub bytes: i64,
+}
+
+/// Which fire it is, and in which day.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct FireKey {
+    /// Its key.
+    pub id: Uuid,
+    /// Its instant.
+    pub scheduled_at: Timestamp,
+}
+
+/// What a run has beside its row, in the order in which it goes: a crash in between leaves the
+/// run, by which the rest is found again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What its attempts printed.
+    Lines,
+    /// Its attempts.
+    Attempts,
+}
+
+/// The key of a row that a run has.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct PartKey {
+    /// The run.
+    pub run_id: Uuid,
+    /// The task of an attempt.
+    pub task: String,
+    /// Which attempt, or which line.
+    pub number: i64,
+    /// What its contents take up.
+    pub bytes: i64,
+}
+
+impl Part {
+    /// The table.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Lines => "task_log",
+            Self::Attempts => "task_run",
+        }
+    }
+}
+
+impl Store {
+    /// Moves what was committed from SQLite's log into its file, which nobody waits for. Left to
+    /// itself, SQLite does it within the commit that makes the log long: a chunk's, or a fire's.
+    pub async fn settle_log(&self) -> Result<(), StoreError> {
+        if !self.dialect().is_postgres() {
+            self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
+        }
+        Ok(())
+    }
+
+    /// Runs after `after` that are too old, by key.
+    pub async fn old_runs(
+        &self,
+        rule: &Rule,
+        after: Uuid,
+        limit: u64,
+    ) -> Result<Vec<OldRun>, StoreError> {
+        // A run has settled after it was made, so its key bounds the search.
+        let sql = format!(
+            "SELECT t.id, {} AS bytes FROM run t {} \
+             WHERE t.id > $1 AND t.id < $2 AND {} ORDER BY t.id LIMIT $3",
+            self.size_of("t.context"),
+            rule.joins(),
+            rule.run_is_old()
+        );
+        let values = [after.into(), first_key(rule.reach()).into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(OldRun::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// How many bytes a column takes up, told without reading them.
+    fn size_of(&self, column: &str) -> String {
+        let size = if self.dialect().is_postgres() { "pg_column_size" } else { "octet_length" };
+        format!("CAST(coalesce({size}({column}), 0) AS bigint)")
+    }
+
+    /// Fires after `after` that are too old, by key, and the stamp from which on runs count as
+    /// written since: what was ordered again meanwhile has one of those.
+    pub async fn old_fires(
+        &self,
+        rule: &Rule,
+        after: Uuid,
+        limit: u64,
+    ) -> Result<(Vec<FireKey>, i64), StoreError> {
+        let since = self.next_stamp_of_runs().await?;
+        let sql = format!(
+            "SELECT t.id, t.scheduled_at FROM fire t {} WHERE t.id > $1 AND t.id < $2 \
+               AND t.scheduled_at < $3 AND {} ORDER BY t.id LIMIT $4",
+            rule.joins(),
+            rule.fire_is_old()
+        );
+        let values = [
+            after.into(),
+            first_key(rule.reach()).into(),
+            rule.reach().into(),
+            limit.cast_signed().into(),
+        ];
+        let statement = self.dialect().statement(sql, values);
+        Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
+    }
+
+    /// No run that is not written yet will have a lesser one.
+    async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            stamp: i64,
+        }
+        let dialect = self.dialect();
+        let stamp = match dialect.is_postgres() {
+            true => dialect.horizon().to_owned(),
+            false => dialect.stamp("run"),
+        };
+        let row = Row::find_by_statement(dialect.statement(format!("SELECT {stamp} AS stamp"), []));
+        Ok(row.one(self.read()).await?.map_or(0, |row| row.stamp))
+    }
+
+    /// Up to `limit` of what settled runs have.
+    pub async fn parts_of(
+        &self,
+        part: Part,
+        runs: &[Uuid],
+        limit: u64,
+    ) -> Result<Vec<PartKey>, StoreError> {
+        let (columns, text) = match part {
+            Part::Lines => ("'' AS task, p.seq AS number", "p.text"),
+            Part::Attempts => ("p.task, CAST(p.attempt AS bigint) AS number", "p.output"),
+        };
+        let sql = format!(
+            "SELECT p.run_id, {columns}, {} AS bytes FROM v JOIN {} p ON p.run_id = v.id \
+             WHERE true {{days}} LIMIT {{0}}",
+            self.size_of(text),
+            part.table()
+        );
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().copied())
+            .days(Days::of_keys("p.run_id", runs.iter().copied()))
+            .statement(self.dialect(), &sql, vec![limit.cast_signed().into()]);
+        Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Deletes what settled runs have; says how many rows.
+    pub async fn delete_parts(
+        &self,
+        tx: &DatabaseTransaction,
+        part: Part,
+        keys: &[PartKey],
+    ) -> Result<u64, StoreError> {
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        let runs = || keys.iter().map(|key| key.run_id);
+        let rows = Bulk::default().uuid("run_id", runs());
+        let rows = rows.int("number", keys.iter().map(|key| key.number));
+        let statement = match part {
+            Part::Lines => rows.days(Days::of_keys("task_log.run_id", runs())).statement(
+                self.dialect(),
+                "DELETE FROM task_log WHERE (task_log.run_id, task_log.seq) IN ( \
+                   SELECT run_id, number FROM v) {days}",
+                vec![],
+            ),
+            Part::Attempts => rows
+                .text("task", keys.iter().map(|key| key.task.clone()))
+                .days(Days::of_keys("task_run.run_id", runs()))
+                .statement(
+                    self.dialect(),
+                    "DELETE FROM task_run \
+                     WHERE (task_run.run_id, task_run.task, task_run.attempt) IN ( \
+                       SELECT run_id, task, number FROM v) {days}",
+                    vec![],
+                ),
+        };
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deletes runs that have settled; says how many.
+    pub async fn delete_settled_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[Uuid],
+    ) -> Result<u64, StoreError> {
+        if runs.is_empty() {
+            return Ok(0);
+        }
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().copied())
+            .days(Days::of_keys("run.id", runs.iter().copied()))
+            .statement(
+                self.dialect(),
+                "DELETE FROM run WHERE run.id IN (SELECT id FROM v) \
+                   AND run.state NOT IN ('queued', 'running', 'retrying') {days}",
+                vec![],
+            );
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deletes those of these fires that are still too old; says how many. Since they were found,
+    /// somebody may have ordered one's run again, which has a stamp from `since` on then, or set
+    /// back its schedule's cursor.
+    pub async fn delete_fires_if_old(
+        &self,
+        tx: &DatabaseTransaction,
+        rule: &Rule,
+        (fires, since): (&[FireKey], i64),
+    ) -> Result<u64, StoreError> {
+        if fires.is_empty() {
+            return Ok(0);
+        }
+        let of = |fires: &[FireKey]| {
+            let days = fires.iter().map(|fire| fire.scheduled_at);
+            Bulk::default()
+                .uuid("id", fires.iter().map(|fire| fire.id))
+                .days(Days::of_instants("t.scheduled_at", days))
+        };
+        let mut free = fires.to_vec();
+        if self.dialect().is_postgres() {
+            // Who orders a run again holds its fire until that is committed. So what is locked here
+            // has no order under way, and the next statement sees each that was given.
+            let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
+                 WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
+            let locked = of(fires).statement(self.dialect(), sql, vec![]);
+            free = FireKey::find_by_statement(locked).all(tx).await?;
+            if free.is_empty() {
+                return Ok(0);
+            }
+        }
+        let still = self.dialect().of_found(&rule.fire_is_still_old(since));
+        let sql =
+            format!("DELETE FROM fire AS t WHERE t.id IN (SELECT id FROM v) AND {still} {{days}}");
+        let statement = of(&free).statement(self.dialect(), &sql, vec![]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Keeps fires from being removed until `tx` ends; says which of them are there. Whoever starts
+    /// another run for one asks first.
+    pub async fn hold_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[FireKey],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if fires.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let lock = if self.dialect().is_postgres() { "FOR KEY SHARE OF t" } else { "" };
+        let sql = format!(
+            "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
+             WHERE true {{days}} {lock}"
+        );
+        let days = fires.iter().map(|fire| fire.scheduled_at);
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .days(Days::of_instants("t.scheduled_at", days))
+            .statement(self.dialect(), &sql, vec![]);
+        let rows = FireKey::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+}

@@ -1,0 +1,240 @@
+//! Roll-ups for charts: what settled in a namespace in a minute.
+//!
+//! They are counted from the change feed of runs, so that firing writes nothing for them: a run
+//! that has settled never changes again, and passes in the feed once as settled. What is counted
+//! and how far the feed was read are written by one transaction, which names how far it had been
+//! read before: after a crash or beside another writer nothing is counted twice. Minutes that are
+//! long past become hours (`hours`).
+
+use std::collections::HashSet;
+
+use entity::{Timestamp, run};
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::{
+    counts::{COLUMNS, Column, Rollup, Way},
+    spread::Spread,
+};
+use crate::store::{
+    Cursor, DatabaseTransaction, Store, StoreError,
+    db::bulk::{Bulk, MAX_ROWS},
+};
+
+/// A run that has settled.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct SettledRun {
+    /// The run.
+    pub id: Uuid,
+    /// Its stamp in the feed.
+    pub changed: i64,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// How it ended.
+    pub state: run::State,
+    /// See [`run::Trigger`].
+    pub trigger: run::Trigger,
+    /// Whether recovery started it or took it over.
+    pub is_recovery: bool,
+    /// When it was to start.
+    pub due_at: Timestamp,
+    /// When it was handed over.
+    pub created_at: Timestamp,
+    /// Start of the first attempt.
+    pub started_at: Option<Timestamp>,
+    /// When it settled.
+    pub finished_at: Timestamp,
+}
+
+/// A minute of a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Minute {
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// When it begins.
+    pub minute: Timestamp,
+}
+
+/// What was decided in a minute of a namespace and came to no run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Unrun {
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// When the minute begins.
+    pub minute: Timestamp,
+    /// Instants that were missed.
+    pub missed: i64,
+    /// Instants that were skipped: another run was alive, a calendar, a pause, somebody's wish.
+    pub skipped: i64,
+    /// Fires that were given up before they had a run: a run counts as one that ended.
+    pub abandoned: i64,
+}
+
+/// One of the spreads of a roll-up.
+type Of = fn(&Rollup) -> &Spread;
+
+/// Whose feed it is.
+const FEED: &str = "run";
+
+impl Store {
+    /// How far the runs are counted; nothing before the first time.
+    pub async fn counted_until(&self) -> Result<Option<Cursor>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            changed: i64,
+            id: Uuid,
+        }
+        let sql = "SELECT changed, id FROM stat_position WHERE feed = $1";
+        let statement = self.dialect().statement(sql, [FEED.into()]);
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.map(|Row { changed, id }| Cursor { changed, id }))
+    }
+
+    /// The runs that have settled among those between `after` and `end` in the feed, in its order.
+    pub async fn settled_between(
+        &self,
+        after: Cursor,
+        end: Cursor,
+        limit: u64,
+    ) -> Result<Vec<SettledRun>, StoreError> {
+        let sql = "SELECT id, changed, namespace_id, state, trigger, is_recovery, due_at, \
+               created_at, started_at, coalesce(finished_at, created_at) AS finished_at \
+             FROM run WHERE (changed, id) > ($1, $2) AND changed <= $3 \
+               AND state NOT IN ('queued', 'running', 'retrying') \
+             ORDER BY changed, id LIMIT $4";
+        let values =
+            [after.changed.into(), after.id.into(), end.changed.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(SettledRun::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// Adds what the runs between two positions come to, unless somebody else has counted on from
+    /// the first one. Whether it did.
+    pub async fn add_counts_if_at(
+        &self,
+        tx: &DatabaseTransaction,
+        counts: &[(Minute, Rollup)],
+        before: Option<Cursor>,
+        until: Cursor,
+    ) -> Result<bool, StoreError> {
+        let moved = match before {
+            None => self.dialect().statement(
+                "INSERT INTO stat_position (feed, changed, id) VALUES ($1, $2, $3) \
+                 ON CONFLICT (feed) DO NOTHING",
+                [FEED.into(), until.changed.into(), until.id.into()],
+            ),
+            Some(before) => self.dialect().statement(
+                "UPDATE stat_position SET changed = $2, id = $3 \
+                 WHERE feed = $1 AND changed = $4 AND id = $5",
+                [
+                    FEED.into(),
+                    until.changed.into(),
+                    until.id.into(),
+                    before.changed.into(),
+                    before.id.into(),
+                ],
+            ),
+        };
+        if tx.execute_raw(moved).await?.rows_affected() == 0 {
+            return Ok(false);
+        }
+        self.add_rollups(tx, counts).await?;
+        Ok(true)
+    }
+
+    /// Adds to what is there.
+    pub(in crate::store) async fn add_rollups(
+        &self,
+        tx: &DatabaseTransaction,
+        rollups: &[(Minute, Rollup)],
+    ) -> Result<(), StoreError> {
+        for part in rollups.chunks(MAX_ROWS) {
+            self.add_counts(tx, part).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_counts(
+        &self,
+        tx: &DatabaseTransaction,
+        rollups: &[(Minute, Rollup)],
+    ) -> Result<(), StoreError> {
+        let mut rows = Bulk::default()
+            .uuid("namespace_id", rollups.iter().map(|(at, _)| at.namespace_id))
+            .int("minute", rollups.iter().map(|(at, _)| at.minute.0));
+        let (mut names, mut set) = (Vec::new(), Vec::new());
+        for Column { name, of, way } in COLUMNS {
+            rows = rows.int(name, rollups.iter().map(|(_, rollup)| of(&rollup.counts)));
+            names.push(name);
+            set.push(match way {
+                Way::Sum => format!("{name} = run_stat.{name} + excluded.{name}"),
+                Way::Greatest => format!(
+                    "{name} = CASE WHEN excluded.{name} > run_stat.{name} \
+                       THEN excluded.{name} ELSE run_stat.{name} END"
+                ),
+            });
+        }
+        let spreads: [(&'static str, Of); 2] = [
+            ("durations", |rollup| &rollup.durations),
+            ("latenesses", |rollup| &rollup.latenesses),
+        ];
+        for (name, of) in spreads {
+            rows = rows.text(name, rollups.iter().map(|(_, rollup)| of(rollup).to_string()));
+            names.push(name);
+            set.push(format!("{name} = run_stat.{name} || ' ' || excluded.{name}"));
+        }
+        let (names, set) = (names.join(", "), set.join(", "));
+        let sql = format!(
+            "INSERT INTO run_stat (namespace_id, minute, {names}) \
+             SELECT namespace_id, minute, {names} FROM v WHERE true \
+             ON CONFLICT (namespace_id, minute) DO UPDATE SET {set}"
+        );
+        tx.execute_raw(rows.statement(self.dialect(), &sql, vec![])).await?;
+        Ok(())
+    }
+
+    /// What came to no run, by namespace and minute, in minutes that begin at `since` or later.
+    pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<Unrun>, StoreError> {
+        // Each verdict by its own index.
+        let sql = "SELECT namespace_id, minute, CAST(sum(missed) AS bigint) AS missed, \
+               CAST(sum(skipped) AS bigint) AS skipped, \
+               CAST(sum(abandoned) AS bigint) AS abandoned \
+             FROM (SELECT namespace_id, decided_at / 60000 * 60000 AS minute, \
+                 CASE WHEN verdict = 'missed' THEN count ELSE 0 END AS missed, 0 AS skipped, \
+                 CASE WHEN verdict = 'abandoned' AND run_id IS NULL THEN count ELSE 0 END \
+                   AS abandoned \
+               FROM fire WHERE verdict IN ('missed', 'abandoned') AND decided_at >= $1 \
+               UNION ALL SELECT namespace_id, decided_at / 60000 * 60000, 0, count, 0 \
+               FROM fire WHERE verdict = 'skipped' AND decided_at >= $1) unrun \
+             GROUP BY namespace_id, minute";
+        let statement = self.dialect().statement(sql, [since.0.into()]);
+        Ok(Unrun::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// Writes down what came to no run in these minutes, whatever was written before.
+    pub async fn set_unrun(
+        &self,
+        tx: &DatabaseTransaction,
+        minutes: &[Unrun],
+    ) -> Result<(), StoreError> {
+        debug_assert_eq!(
+            minutes.iter().map(|row| (row.namespace_id, row.minute)).collect::<HashSet<_>>().len(),
+            minutes.len(),
+            "a minute of a namespace comes once"
+        );
+        for part in minutes.chunks(MAX_ROWS) {
+            let rows = Bulk::default()
+                .uuid("namespace_id", part.iter().map(|row| row.namespace_id))
+                .int("minute", part.iter().map(|row| row.minute.0))
+                .int("missed", part.iter().map(|row| row.missed))
+                .int("skipped", part.iter().map(|row| row.skipped))
+                .int("abandoned", part.iter().map(|row| row.abandoned));
+            let sql = "INSERT INTO run_stat (namespace_id, minute, missed, skipped, abandoned) \
+                 SELECT namespace_id, minute, missed, skipped, abandoned FROM v WHERE true \
+                 ON CONFLICT (namespace_id, minute) DO UPDATE SET missed = excluded.missed, \
+                   skipped = excluded.skipped, abandoned = excluded.abandoned";
+            tx.execute_raw(rows.statement(self.dialect(), sql, vec![])).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Runs that wait for a node beyond their time. Whoever takes one finds that out; but there may be
+//! nobody who can: no node has its tags or a free place, or its group is full.
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
+use uuid::Uuid;
+
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::{Bulk, MAX_ROWS},
+        days::Days,
+    },
+};
+
+/// A run in the queue whose fire is past its start deadline.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Late {
+    /// The run, and its fire.
+    pub id: Uuid,
+    /// The schedule.
+    pub schedule_id: Option<Uuid>,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+}
+
+/// A run that has begun, waits for a node again and has no time left.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Overdue {
+    /// The run.
+    pub id: Uuid,
+    /// The schedule, if one was involved.
+    pub schedule_id: Option<Uuid>,
+    /// When its first attempt started.
+    pub started_at: Timestamp,
+    /// How long it may take, in milliseconds.
+    pub limit_ms: i64,
+}
+
+/// How long runs of a workflow's version may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The workflow.
+    pub workflow_id: Uuid,
+    /// Its version.
+    pub version: i32,
+    /// In milliseconds from the start of the first attempt.
+    pub limit_ms: i64,
+}
+
+/// A run that no attempt was begun of, and whose fire is past its start deadline at `$1`: as the
+/// engine has it. The partial index has the first words. The schedule is asked for each such run:
+/// as a join PostgreSQL might begin with all schedules.
+const IS_LATE: &str = "run.state IN ('queued', 'retrying') AND run.state = 'queued' \
+    AND run.trigger = 'schedule' AND run.attempt = 0 \
+    AND (SELECT s.start_deadline_ms + CASE WHEN run.due_at < run.scheduled_at + s.jitter_ms \
+        THEN run.due_at ELSE run.scheduled_at + s.jitter_ms END \
+      FROM schedule s WHERE s.id = run.schedule_id) < $1";
+
+/// A run that waits for a node again.
+const WAITS_AGAIN: &str = "run.state IN ('queued', 'retrying') AND run.state = 'retrying'";
+
+impl Store {
+    /// Whether a run in the queue is past its start deadline: a look that locks nothing.
+    pub async fn is_any_late(&self, now: Timestamp) -> Result<bool, StoreError> {
+        let days = self.dialect().live_runs("run.id", now);
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM run WHERE {IS_LATE}{days}) AS found");
+        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let row = self.rounds().query_one_raw(statement).await?;
+        Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
+    }
+
+    /// Such runs, locked.
+    pub async fn lock_late_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Late>, StoreError> {
+        let sql = format!(
+            "SELECT run.id, run.schedule_id, run.scheduled_at FROM run \
+             WHERE {IS_LATE}{} ORDER BY run.id LIMIT $2 {}",
+            self.dialect().live_runs("run.id", now),
+            self.dialect().skip_locked("run")
+        );
+        let values = [now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Late::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// The versions of workflows of which runs wait for a node again.
+    pub async fn versions_that_wait_again(
+        &self,
+        now: Timestamp,
+    ) -> Result<Vec<(Uuid, i32)>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            workflow_id: Uuid,
+            workflow_version: i32,
+        }
+        let sql = format!(
+            "SELECT DISTINCT run.workflow_id, run.workflow_version FROM run WHERE {WAITS_AGAIN}{}",
+            self.dialect().live_runs("run.id", now)
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, []));
+        let rows = rows.all(self.rounds()).await?;
+        Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
+    }
+
+    /// Whether a run that waits for a node again has had all the time that it is allowed: a look
+    /// that locks nothing.
+    pub async fn is_any_overdue(
+        &self,
+        allowed: &[Allowed],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        for some in allowed.chunks(MAX_ROWS) {
+            if self.rounds().query_one_raw(self.overdue(some, now, 1, "")).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Such runs, locked, up to `limit` of each `MAX_ROWS` versions.
+    pub async fn lock_overdue_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        allowed: &[Allowed],
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Overdue>, StoreError> {
+        let lock = self.dialect().skip_locked("run");
+        let mut overdue = Vec::new();
+        for some in allowed.chunks(MAX_ROWS) {
+            let statement = self.overdue(some, now, limit, &lock);
+            overdue.extend(Overdue::find_by_statement(statement).all(tx).await?);
+        }
+        Ok(overdue)
+    }
+
+    fn overdue(&self, allowed: &[Allowed], now: Timestamp, limit: u64, lock: &str) -> Statement {
+        let sql = format!(
+            "SELECT run.id, run.schedule_id, run.started_at, v.limit_ms FROM v JOIN run \
+               ON run.workflow_id = v.workflow_id AND run.workflow_version = v.version \
+             WHERE {WAITS_AGAIN} AND run.started_at + v.limit_ms <= {{0}}{} \
+             ORDER BY run.id LIMIT {{1}} {lock}",
+            self.dialect().live_runs("run.id", now),
+        );
+        Bulk::default()
+            .uuid("workflow_id", allowed.iter().map(|allowed| allowed.workflow_id))
+            .int("version", allowed.iter().map(|allowed| i64::from(allowed.version)))
+            .int("limit_ms", allowed.iter().map(|allowed| allowed.limit_ms))
+            .statement(self.dialect(), &sql, vec![now.0.into(), limit.cast_signed().into()])
+    }
+
+    /// Ends runs that this transaction has locked and whose time is over; with what their error
+    /// says.
+    pub async fn time_out_locked_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[(Uuid, String)],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE run SET state = 'timed_out', error = v.error, finished_at = {{0}}, \
+               changed = {} FROM v WHERE run.id = v.id {{days}}",
+            self.dialect().stamp("run")
+        );
+        for some in runs.chunks(MAX_ROWS) {
+            let statement = Bulk::default()
+                .uuid("id", some.iter().map(|(id, _)| *id))
+                .text("error", some.iter().map(|(_, error)| error.clone()))
+                .days(Days::of_keys("run.id", some.iter().map(|(id, _)| *id)))
+                .statement(self.dialect(), &sql, vec![now.0.into()]);
+            tx.execute_raw(statement).await?;
+        }
+        Ok(())
+    }
+}

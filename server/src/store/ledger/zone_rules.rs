@@ -1,0 +1,147 @@
+//! By which rules of zones cursors are computed: one release of the zone data for all nodes.
+//!
+//! Whoever moves a cursor by the rules of its zone asks in the same transaction whether they are
+//! still those of all. On PostgreSQL the answer holds until that transaction ends, so one that
+//! changes the release waits for those that computed by the former.
+
+use entity::{Timestamp, zone_rules};
+use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::claims::{DUE_COLUMNS, DueSchedule};
+use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bulk};
+
+/// A schedule whose cursor depends on the rules of its zone.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Placed {
+    /// With its cursor.
+    #[sea_orm(nested)]
+    pub schedule: DueSchedule,
+    /// The last instant that is accounted for.
+    pub last_fire_at: Option<Timestamp>,
+}
+
+/// A cursor that other rules place elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The version that was looked at.
+    pub version: i32,
+    /// Where the cursor was.
+    pub from: Timestamp,
+    /// Where it belongs.
+    pub to: Option<Timestamp>,
+    /// When to claim that.
+    pub fire_at: Option<Timestamp>,
+}
+
+/// The condition that the nodes schedule by another release than the one in `column`. That they do
+/// not holds to the end of the transaction.
+pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
+    let lock = dialect.share();
+    let theirs = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
+    format!("coalesce(({theirs}), {column}) <> {column}")
+}
+
+impl Store {
+    /// The rules by which the nodes schedule; none before the first node does.
+    pub async fn zone_rules(&self) -> Result<Option<zone_rules::Model>, StoreError> {
+        Ok(zone_rules::Entity::find_by_id(1).one(self.read()).await?)
+    }
+
+    /// The release by which the nodes schedule, if that is another one than `own`; to the end of the
+    /// transaction.
+    pub async fn other_zone_rules(
+        &self,
+        tx: &DatabaseTransaction,
+        own: &str,
+    ) -> Result<Option<String>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            zone_data: String,
+        }
+        let lock = self.dialect().share();
+        let sql = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
+        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
+        Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))
+    }
+
+    /// From now on the nodes schedule by this release; no cursor has been checked by it.
+    pub async fn set_zone_rules(&self, zone_data: &str) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        let sql = "INSERT INTO zone_rules (id, zone_data) VALUES (1, $1) \
+            ON CONFLICT (id) DO UPDATE SET zone_data = excluded.zone_data, checked_at = NULL \
+            WHERE zone_rules.zone_data <> excluded.zone_data";
+        tx.execute_raw(self.dialect().statement(sql, [zone_data.into()])).await?;
+        self.commit_unseen(tx).await
+    }
+
+    /// All cursors have been checked by this release, if it is still the nodes'.
+    pub async fn zone_rules_checked(
+        &self,
+        tx: &DatabaseTransaction,
+        zone_data: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE zone_rules SET checked_at = $2 WHERE id = 1 AND zone_data = $1";
+        let values = [zone_data.into(), now.0.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        Ok(())
+    }
+
+    /// The last of the next `limit` schedules after a key; none if there are fewer.
+    pub async fn page_end(&self, after: Uuid, limit: u64) -> Result<Option<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let sql = "SELECT id FROM schedule WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2";
+        let values = [after.into(), limit.saturating_sub(1).cast_signed().into()];
+        let row = Row::find_by_statement(self.dialect().statement(sql, values));
+        Ok(row.one(self.read()).await?.map(|row| row.id))
+    }
+
+    /// The living schedules after a key, up to another one or to the last, that have a cursor and a
+    /// zone whose rules may change.
+    pub async fn placed_by_zones(
+        &self,
+        after: Uuid,
+        until: Option<Uuid>,
+    ) -> Result<Vec<Placed>, StoreError> {
+        let sql = format!(
+            "SELECT {DUE_COLUMNS}, last_fire_at FROM schedule WHERE id > $1 AND id <= $2 \
+               AND next_scheduled_at IS NOT NULL AND deleted_at IS NULL AND zone <> 'UTC' \
+             ORDER BY id"
+        );
+        let values = [after.into(), until.unwrap_or(Uuid::max()).into()];
+        let rows = Placed::find_by_statement(self.dialect().statement(sql, values));
+        Ok(rows.all(self.read()).await?)
+    }
+
+    /// Moves cursors that nobody has moved since; says how many those were.
+    pub async fn replace_cursors(
+        &self,
+        tx: &DatabaseTransaction,
+        cursors: &[Replaced],
+    ) -> Result<u64, StoreError> {
+        if cursors.is_empty() {
+            return Ok(0);
+        }
+        let sql = format!(
+            "UPDATE schedule SET next_scheduled_at = v.to_at, next_fire_at = v.fire_at, \
+               changed = {} \
+             FROM v WHERE schedule.id = v.id AND schedule.version = v.version \
+               AND schedule.next_scheduled_at = v.from_at",
+            self.dialect().stamp("schedule")
+        );
+        let statement = Bulk::default()
+            .uuid("id", cursors.iter().map(|cursor| cursor.schedule_id))
+            .int("version", cursors.iter().map(|cursor| i64::from(cursor.version)))
+            .int("from_at", cursors.iter().map(|cursor| cursor.from.0))
+            .int("to_at", cursors.iter().map(|cursor| cursor.to.map(|at| at.0)))
+            .int("fire_at", cursors.iter().map(|cursor| cursor.fire_at.map(|at| at.0)))
+            .statement(self.dialect(), &sql, vec![]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+}

@@ -1,0 +1,143 @@
+//! Guesses at passwords, on the database's clock: all nodes count the same.
+//!
+//! Rows are written in the order of their keys, so that two who write some of the same wait for each
+//! other in one direction, and what removes rows waits for nobody.
+
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+
+use crate::store::{Store, StoreError};
+
+/// An allowance that a guess takes one from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Guess {
+    /// Whose it is.
+    pub id: String,
+    /// How long it takes until there is one more.
+    pub pause_ms: i64,
+    /// How many pauses it holds, in milliseconds.
+    pub room_ms: i64,
+}
+
+/// What is left of an allowance.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Left {
+    /// Whose it is.
+    pub id: String,
+    /// How long it takes until it is full again; more than it holds if there was nothing left.
+    pub missing_ms: i64,
+}
+
+/// What became of a guess.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// It was taken from all of them.
+    Taken(Vec<Left>),
+    /// One of them has nothing left, and nothing was taken. Each as it would be if it had been.
+    Refused(Vec<Left>),
+}
+
+/// Takes one from each of the allowances, or from none if there is nothing left of one.
+pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, StoreError> {
+    let mut guesses = guesses.to_vec();
+    guesses.sort_unstable();
+    let tx = store.begin().await?;
+    let now = store.dialect().now();
+    // Nothing reaches further than an allowance holds: a clock that was set back locks nobody out.
+    let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
+    let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
+    let sql = format!(
+        "INSERT INTO guess (id, pause_ms, full_at) VALUES {rows} ON CONFLICT (id) DO UPDATE \
+         SET pause_ms = excluded.pause_ms, full_at = excluded.pause_ms + CASE \
+           WHEN guess.full_at > {now} + {most} THEN {now} + {most} \
+           WHEN guess.full_at > {now} THEN guess.full_at ELSE {now} END \
+         RETURNING id, full_at - {now} AS missing_ms"
+    );
+    let statement = store.dialect().statement(sql, values(&guesses));
+    let left = Left::find_by_statement(statement).all(&tx).await?;
+    let is_over = |left: &Left| {
+        guesses.iter().any(|guess| guess.id == left.id && left.missing_ms > guess.room_ms)
+    };
+    if left.len() != guesses.len() || left.iter().any(is_over) {
+        tx.rollback().await?;
+        cut_back(store, &guesses, &left, most).await?;
+        return Ok(Counted::Refused(left));
+    }
+    store.commit_unseen(tx).await?;
+    Ok(Counted::Taken(left))
+}
+
+/// The database's clock goes on from the beginning of a statement to its end.
+const MOMENT_MS: i64 = 1_000;
+
+/// Lets nothing that was refused reach further than `most`, as it does after a clock was set back:
+/// or each try would find it as far away as the one before, however long somebody waits.
+async fn cut_back(
+    store: &Store,
+    guesses: &[Guess],
+    left: &[Left],
+    most: i64,
+) -> Result<(), StoreError> {
+    let is_far = |guess: &&Guess| {
+        let furthest = most + guess.pause_ms - MOMENT_MS;
+        left.iter().any(|left| left.id == guess.id && left.missing_ms >= furthest)
+    };
+    let far: Vec<&Guess> = guesses.iter().filter(is_far).collect();
+    if far.is_empty() {
+        return Ok(());
+    }
+    let tx = store.begin().await?;
+    let now = store.dialect().now();
+    let sql = format!(
+        "UPDATE guess SET full_at = {now} + {most} WHERE id = $1 AND full_at > {now} + {most}"
+    );
+    for guess in far {
+        tx.execute_raw(store.dialect().statement(&sql, [guess.id.clone().into()])).await?;
+    }
+    store.commit_unseen(tx).await
+}
+
+/// Gives one back to each of the allowances.
+pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreError> {
+    let mut guesses = guesses.to_vec();
+    guesses.sort_unstable();
+    let tx = store.begin().await?;
+    let sql = format!(
+        "INSERT INTO guess (id, pause_ms, full_at) VALUES {} ON CONFLICT (id) DO UPDATE \
+         SET full_at = guess.full_at - excluded.pause_ms",
+        rows(&guesses, |_| "0".to_owned())
+    );
+    tx.execute_raw(store.dialect().statement(sql, values(&guesses))).await?;
+    store.commit_unseen(tx).await
+}
+
+/// Removes what is full, and of the rest all but the `most` that are furthest from it: whoever
+/// guesses at many names makes room for none at those that were guessed at often.
+pub async fn remove_needless(store: &Store, most: u32) -> Result<u64, StoreError> {
+    let tx = store.begin().await?;
+    let (now, skip) = (store.dialect().now(), store.dialect().skip_locked("guess"));
+    let mut removed = 0;
+    for which in [
+        format!("SELECT id FROM guess WHERE full_at <= {now} {skip}"),
+        format!(
+            "SELECT id FROM guess WHERE full_at <= (SELECT full_at FROM guess \
+             ORDER BY full_at DESC LIMIT 1 OFFSET {most}) {skip}"
+        ),
+    ] {
+        let sql = format!("DELETE FROM guess WHERE id IN ({which})");
+        removed += tx.execute_raw(store.dialect().statement(sql, [])).await?.rows_affected();
+    }
+    store.commit_unseen(tx).await?;
+    Ok(removed)
+}
+
+fn rows(guesses: &[Guess], full_at: impl Fn(&str) -> String) -> String {
+    let row = |place: usize| {
+        let pause = format!("${}", 2 * place + 2);
+        format!("(${}, {pause}, {})", 2 * place + 1, full_at(&pause))
+    };
+    (0..guesses.len()).map(row).collect::<Vec<_>>().join(", ")
+}
+
+fn values(guesses: &[Guess]) -> Vec<Value> {
+    guesses.iter().flat_map(|guess| [guess.id.clone().into(), guess.pause_ms.into()]).collect()
+}

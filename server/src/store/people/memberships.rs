@@ -1,0 +1,96 @@
+//! Who may do what in which namespace.
+
+use entity::membership::{ActiveModel, Column, Entity, Model};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    sea_query::OnConflict,
+};
+use uuid::Uuid;
+
+use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
+
+/// What a user may do, namespace by namespace.
+pub async fn of_user<C: ConnectionTrait>(
+    connection: &C,
+    user: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::UserId.eq(user));
+    Ok(query.order_by_asc(Column::NamespaceId).all(connection).await?)
+}
+
+/// The first of what each of those users may do, namespace by namespace.
+pub async fn first_of_users(
+    store: &Store,
+    users: &[Uuid],
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    if users.is_empty() {
+        return Ok(vec![]);
+    }
+    let statement = Bulk::default().uuid("id", users.iter().copied()).statement(
+        store.dialect(),
+        "SELECT * FROM (SELECT membership.*, row_number() OVER ( \
+             PARTITION BY membership.user_id ORDER BY membership.namespace_id) AS place \
+           FROM v JOIN membership ON membership.user_id = v.id) AS numbered \
+         WHERE place <= {0} ORDER BY user_id, place",
+        vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],
+    );
+    Ok(Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}
+
+/// The members of a namespace in the order in which they were known, after one of them.
+pub async fn of_namespace<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    after: Option<Uuid>,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let mut query = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    if let Some(after) = after {
+        query = query.filter(Column::UserId.gt(after));
+    }
+    Ok(query.order_by_asc(Column::UserId).limit(limit).all(connection).await?)
+}
+
+/// A page of them, in the order of their users.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    let rows = of_namespace(connection, namespace, window.after, window.reach()).await?;
+    Ok(window.page(rows).of_list(list))
+}
+
+/// What a user may do in a namespace.
+pub async fn find<C: ConnectionTrait>(
+    connection: &C,
+    user: Uuid,
+    namespace: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id((user, namespace)).one(connection).await?)
+}
+
+/// Says what a user may do in a namespace, whatever it was before.
+pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    let mut same = OnConflict::columns([Column::UserId, Column::NamespaceId]);
+    same.update_columns([Column::Role, Column::SeesPayloads]);
+    Entity::insert(row).on_conflict(same).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Takes a user out of a namespace; false if they were not in it.
+pub async fn remove<C: ConnectionTrait>(
+    tx: &C,
+    user: Uuid,
+    namespace: Uuid,
+) -> Result<bool, StoreError> {
+    Ok(Entity::delete_by_id((user, namespace)).exec(tx).await?.rows_affected > 0)
+}
+
+/// Takes a user out of all namespaces.
+pub async fn remove_all_of<C: ConnectionTrait>(tx: &C, user: Uuid) -> Result<(), StoreError> {
+    Entity::delete_many().filter(Column::UserId.eq(user)).exec(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Users and programs, how they sign in, and what they may do.
+
+pub mod devices;
+pub mod feeds;
+pub mod guesses;
+pub mod memberships;
+pub mod sessions;
+pub mod tokens;
+pub mod user_settings;
+pub mod users;

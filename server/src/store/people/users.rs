@@ -1,0 +1,175 @@
+//! The people who sign in here.
+
+use entity::{
+    Timestamp,
+    user::{ActiveModel, Column, Entity, GivenElsewhere, Model, Role},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
+    sea_query::Expr,
+};
+use uuid::Uuid;
+
+use crate::store::{Page, StoreError, Window};
+
+/// The user of that key.
+pub async fn by_id<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// The user of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
+}
+
+/// Whether a user has a name with that key.
+pub async fn is_name_taken<C: ConnectionTrait>(
+    connection: &C,
+    name_key: &str,
+) -> Result<bool, StoreError> {
+    Ok(Entity::find().filter(Column::NameKey.eq(name_key)).one(connection).await?.is_some())
+}
+
+/// Everybody, by name.
+pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
+}
+
+/// The users of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// A page of everybody, in the order in which they were added.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find();
+    if let Some(after) = window.after {
+        query = query.filter(Column::Id.gt(after));
+    }
+    let query = query.order_by_asc(Column::Id).limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
+}
+
+/// Those who may do everything and may sign in with a password, locked: who removes one of them
+/// waits for whoever removes another. An identity provider may be away, or be taken out.
+pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::Role.eq(Role::Admin))
+        .filter(Column::DisabledAt.is_null())
+        .filter(Column::IsService.eq(false))
+        .filter(Column::PasswordHash.ne(""))
+        .order_by_asc(Column::Id)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// The user of that key, locked.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// The user whom that issuer knows as that subject, locked.
+pub async fn lock_by_identity<C: ConnectionTrait>(
+    tx: &C,
+    issuer: &str,
+    subject: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::Issuer.eq(issuer))
+        .filter(Column::Subject.eq(subject))
+        .lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// Says what a user's groups elsewhere let them do, as of `at`.
+pub async fn set_given_elsewhere<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    given: GivenElsewhere,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (given_elsewhere, given_at) = (Set(Some(given)), Set(Some(at)));
+    let row = ActiveModel { given_elsewhere, given_at, ..ActiveModel::default() };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Says what a user may do everywhere.
+pub async fn set_role<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    role: Option<Role>,
+    sees_payloads: bool,
+) -> Result<(), StoreError> {
+    let row = ActiveModel {
+        role: Set(role),
+        sees_payloads: Set(sees_payloads),
+        ..ActiveModel::default()
+    };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Removes a user.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}
+
+/// Whether there is nobody.
+pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    Ok(Entity::find().limit(1).one(connection).await?.is_none())
+}
+
+/// Adds a user; a name that exists, or looks like one that does, is [`crate::store::Constraint::UserName`].
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Gives the user of that key another password; false if there is none.
+pub async fn set_password_hash<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    hash: String,
+) -> Result<bool, StoreError> {
+    let update = Entity::update_many().col_expr(Column::PasswordHash, Expr::value(hash));
+    Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
+}
+
+/// From `at` on the user may not sign in, and what sessions there are have ended; null: may again.
+pub async fn set_disabled<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    at: Option<Timestamp>,
+) -> Result<bool, StoreError> {
+    let at = at.map(|at| at.0);
+    let mut update = Entity::update_many().col_expr(Column::DisabledAt, Expr::value(at));
+    if at.is_some() {
+        update = update.col_expr(Column::SessionsFrom, Expr::value(at));
+    }
+    Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
+}
+
+/// The user signed in.
+pub async fn stamp_sign_in<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let update = Entity::update_many().col_expr(Column::SignedInAt, Expr::value(at.0));
+    update.filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+use std::sync::Arc;
+
+use sea_orm::ConnectionTrait;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use super::{Key, Place};
+use crate::store::{Store, StoreError, alerts, secrets};
+
+/// The keys that open secrets here; the first of them seals. Without one there are no secrets.
+#[derive(Clone, Debug, Default)]
+pub struct Vault {
+    keys: Arc<[Key]>,
+}
+
+/// A secret as the database keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// Which key opens it.
+    pub key_id: String,
+    /// Nonce and ciphertext.
+    pub text: String,
+}
+
+/// Why a secret cannot be sealed or opened. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// There is no key at all.
+    #[error(
+        "use secrets: this server has no key for them; set secrets.key_file to a file with what \
+         'carillon secret new-key' prints"
+    )]
+    NoKey,
+    /// There are others.
+    #[error(
+        "open {what}: it is sealed with the key {key_id}, and this server has {here}; give that \
+         key as secrets.previous_key_file, or {mending}"
+    )]
+    OtherKey {
+        /// The secret.
+        what: String,
+        /// The key that opens it.
+        key_id: String,
+        /// The keys that are here.
+        here: String,
+        /// What else can be done.
+        mending: &'static str,
+    },
+    /// It was changed, or copied from somewhere else.
+    #[error(
+        "open {what}: what the database keeps of it was changed or belongs elsewhere; {mending}"
+    )]
+    Broken {
+        /// The secret.
+        what: String,
+        /// What can be done.
+        mending: &'static str,
+    },
+    /// There is none of that name.
+    #[error("find the secret '{name}': the namespace has none of that name; set it")]
+    Missing {
+        /// What was asked for.
+        name: String,
+    },
+    /// The system gives no random numbers.
+    #[error("seal a secret: the system gives no random numbers")]
+    NoRandom,
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Vault {
+    /// `current` seals and opens; `previous` opens what is not rotated yet.
+    pub fn new(current: Key, previous: Option<Key>) -> Self {
+        Self { keys: std::iter::once(current).chain(previous).collect() }
+    }
+
+    /// The id of the key that seals.
+    pub fn current(&self) -> Result<&str, VaultError> {
+        Ok(self.keys.first().ok_or(VaultError::NoKey)?.id())
+    }
+
+    /// Seals a value for its place.
+    pub fn seal(&self, place: Place<'_>, value: &SecretString) -> Result<Sealed, VaultError> {
+        let key = self.keys.first().ok_or(VaultError::NoKey)?;
+        let text = key.seal(place, value).ok_or(VaultError::NoRandom)?;
+        Ok(Sealed { key_id: key.id().to_owned(), text })
+    }
+
+    /// Opens what was sealed for that place.
+    pub fn open(&self, place: Place<'_>, sealed: &Sealed) -> Result<SecretString, VaultError> {
+        let Some(key) = self.keys.iter().find(|key| key.id() == sealed.key_id) else {
+            return Err(self.lacks(place, &sealed.key_id));
+        };
+        key.open(place, &sealed.text).ok_or_else(|| VaultError::broken(place))
+    }
+
+    /// Refuses to begin where there are secrets that no key here opens: their tasks would fail one
+    /// by one, long after whoever could mend it has gone.
+    pub async fn check(&self, store: &Store) -> Result<(), VaultError> {
+        self.check_secrets(store.read()).await
+    }
+
+    /// Says which alert channel no key here opens, if there is one. Their messages wait, and what
+    /// is due fires all the same.
+    pub async fn check_channels<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<(), VaultError> {
+        self.opens_channels(&alerts::sealed::samples(connection).await?)
+    }
+
+    /// Whether there is a key here for each of these: keys that seal something, with an alert
+    /// channel.
+    pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
+        match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
+            Some((key_id, id, name)) => Err(self.lacks(Place::Channel { id: *id, name }, key_id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all that is sealed opens here, as of a transaction: with another key, this server
+    /// and those that hold the right one would not open what the other seals.
+    pub(crate) async fn check_in<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<(), VaultError> {
+        self.check_secrets(connection).await?;
+        self.check_channels(connection).await
+    }
+
+    /// The same of the secrets alone.
+    pub(crate) async fn check_secrets<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<(), VaultError> {
+        self.opens(&secrets::samples(connection).await?)
+    }
+
+    /// Whether there is a key here for each of these: keys that seal something, with the name of a
+    /// secret.
+    pub fn opens(&self, samples: &[(String, String)]) -> Result<(), VaultError> {
+        match samples.iter().find(|(key_id, _)| !self.has(key_id)) {
+            Some((key_id, name)) => {
+                Err(self.lacks(Place::Secret { namespace: Uuid::nil(), name }, key_id))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn has(&self, key_id: &str) -> bool {
+        self.keys.iter().any(|key| key.id() == key_id)
+    }
+
+    fn lacks(&self, place: Place<'_>, key_id: &str) -> VaultError {
+        let ids: Vec<&str> = self.keys.iter().map(Key::id).collect();
+        let here = if ids.is_empty() { "none".to_owned() } else { ids.join(" and ") };
+        let (what, mending) = (place.what(), place.mending());
+        VaultError::OtherKey { what, key_id: key_id.to_owned(), here, mending }
+    }
+}
+
+impl VaultError {
+    /// What is kept of that place says nothing.
+    pub(crate) fn broken(place: Place<'_>) -> Self {
+        Self::Broken { what: place.what(), mending: place.mending() }
+    }
+}

@@ -1,0 +1,47 @@
+//! The documentation, under `/docs`: what `make docs` put beside the console.
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Redirect, Response},
+};
+
+use super::{Files, missing};
+
+const INDEX: &str = "/docs/index.html";
+
+/// Whether a path is the documentation's.
+pub(super) fn is_below(path: &str) -> bool {
+    path.strip_prefix("/docs").is_some_and(super::is_end)
+}
+
+/// The page or file that is asked for. Names of its files do not last: each is asked for again.
+pub(super) async fn serve(files: &Files, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match parts.uri.path() {
+        // Its links are relative to the folder.
+        "/docs" => return Redirect::permanent("/docs/").into_response(),
+        "/docs/" => parts.uri = Uri::from_static(INDEX),
+        _ => {}
+    }
+    let mut response = files.get(Request::from_parts(parts, body)).await;
+    if response.status() == StatusCode::NOT_FOUND {
+        let index = Request::builder().uri(INDEX).body(Body::empty()).unwrap_or_default();
+        let has_docs = files.get(index).await.status().is_success();
+        response = missing::docs(has_docs);
+    }
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_its_folder_and_nothing_beside_it() {
+        assert!(["/docs", "/docs/", "/docs/a/b.html"].into_iter().all(is_below));
+        assert!(["/", "/doc", "/docs.html", "/a/docs"].into_iter().all(|path| !is_below(path)));
+    }
+}

@@ -1,0 +1,111 @@
+//! What is made of the definition of the commands: help, completions, man pages, the reference.
+
+use std::{fs, process};
+
+use crate::support::{Command, TestDatabase};
+
+fn said(args: &[&str]) -> String {
+    Command::new(args).run().done()
+}
+
+#[test]
+fn help_is_in_groups_and_shows_an_example_of_each_command() {
+    let help = said(&["--help"]);
+    for part in ["\nOperate schedules:\n", "\n  trigger ", "\nSign in:\n", "--profile <NAME>"] {
+        assert!(help.contains(part), "{help}");
+    }
+    assert!(!help.contains('\u{1b}'), "colours in a pipe: {help}");
+    let help = said(&["pause", "--help"]);
+    assert!(help.contains("Example:\n  carillon pause nightly --until "), "{help}");
+}
+
+#[test]
+fn a_mistyped_command_or_setting_is_told_what_was_meant() {
+    let command = Command::new(&["scheduels"]).run();
+    assert_eq!(command.code, 2);
+    assert!(command.err.contains("'schedules'"), "{command:?}");
+    let flag = Command::new(&["schedules", "--sarch", "x"]).run();
+    assert!(flag.err.contains("'--search'"), "{flag:?}");
+    let serve = Command::new(&["serve"]).file("carillon.toml", "listn = \"127.0.0.1:8080\"");
+    let setting = serve.run().refused(1);
+    assert!(setting.contains("listn: no such setting; did you mean 'listen'?"), "{setting}");
+}
+
+#[test]
+fn flags_stand_before_the_command_where_it_has_a_use_for_them() {
+    let before = Command::new(&["--server", "http://127.0.0.1:9", "schedules"]).run().refused(1);
+    assert!(before.contains("reach the server at http://127.0.0.1:9"), "{before}");
+    let flags = ["--config", "none.toml", "--database-url", "sqlite:x.db"];
+    let before = Command::new(&[&flags[..], &["token", "list"]].concat()).run().refused(1);
+    assert!(before.contains("'none.toml' does not exist"), "{before}");
+    let useless = Command::new(&["--server", "http://127.0.0.1:9", "preview", "@daily"]).run();
+    assert_eq!(useless.code, 2);
+    assert!(useless.err.contains("'carillon preview' has no use for --server"), "{useless:?}");
+}
+
+#[test]
+fn each_shell_gets_completions_that_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&["completions", shell]);
+        for word in ["skip-next", "catch-up", "undelete", "timed-out"] {
+            assert!(script.contains(word), "{word} in the completions of {shell}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("carillon.bash");
+    fs::write(&file, said(&["completions", "bash"])).unwrap();
+    let complete = "source \"$1\"; COMP_WORDS=(carillon resu); COMP_CWORD=1; \
+                    _carillon carillon resu carillon; printf '%s' \"${COMPREPLY[*]}\"";
+    let bash = process::Command::new("bash").args(["-c", complete, "bash"]).arg(&file).output();
+    let bash = bash.unwrap();
+    assert_eq!(String::from_utf8_lossy(&bash.stdout), "resume", "{bash:?}");
+}
+
+#[test]
+fn there_is_a_man_page_for_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("man1");
+    said(&["man", to.to_str().unwrap()]);
+    for name in ["carillon.1", "carillon-trigger.1", "carillon-backfill-create.1"] {
+        let page = fs::read_to_string(to.join(name)).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") || page.contains(".SH NAME"), "{name}: {page}");
+    }
+    let page = fs::read_to_string(to.join("carillon-trigger.1")).unwrap();
+    assert!(page.contains("carillon trigger nightly"), "{page}");
+}
+
+#[test]
+fn the_reference_says_what_the_program_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/cli.md");
+    let kept = fs::read_to_string(path).unwrap();
+    let said = said(&["man", "--markdown"]);
+    assert!(kept == said, "run 'carillon man --markdown > docs/reference/cli.md'");
+}
+
+#[test]
+fn states_have_colours_where_they_are_wanted() {
+    let listed = |name: &str| Command::new(&["user", "list", "--init"]).env(name, "1").run().done();
+    assert!(listed("CLICOLOR_FORCE").contains('\u{1b}'));
+    assert!(!listed("NO_COLOR").contains('\u{1b}'));
+    assert!(!listed("NOTHING").contains('\u{1b}'));
+}
+
+#[tokio::test]
+async fn a_table_is_no_wider_than_the_terminal() {
+    let database = TestDatabase::sqlite().await;
+    let why = "a reason of many words that is much longer than a line of a narrow terminal is";
+    let create = ["namespace", "create", "billing", "--reason", why];
+    Command::new(&create).on(&database).run().done();
+    let binary = env!("CARGO_BIN_EXE_carillon");
+    let show = format!("stty cols 100; exec '{binary}' audit");
+    let script = process::Command::new("script")
+        .args(["-qec", &show, "/dev/null"])
+        .env("CARILLON_DATABASE__URL", &database.url)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let table = String::from_utf8(script.stdout).unwrap();
+    assert!(table.contains("namespace.create"), "{table}");
+    assert!(table.lines().all(|line| line.trim_end().chars().count() <= 100), "{table}");
+    assert!(table.lines().count() > 3, "{table}");
+}

@@ -1,0 +1,56 @@
+//! The documents and what is shipped beside the binary: links lead somewhere, examples deploy, the
+//! tutorial does what it shows, and every alert has its runbook.
+//!
+//! - `links`: links and anchors, and the site's table of contents
+//! - `tutorial`: docs/tutorial.md, step by step
+//! - `examples`: examples/, each linted and deployed
+//! - `runbooks`: docs/runbooks and the alert rules
+//! - `chart`: the Helm chart, without Helm
+//! - `states`: the diagrams of docs/ARCHITECTURE.md
+//! - `shipped`: compose files, packages, the action and the hook
+
+mod chart;
+mod examples;
+mod links;
+mod runbooks;
+mod shipped;
+mod states;
+mod tutorial;
+
+use std::{fs, path::PathBuf};
+
+/// The repository's folder.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every document, by its path in the repository.
+pub(crate) fn documents() -> Vec<String> {
+    let mut found: Vec<String> = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    let mut folders = vec!["docs".to_owned(), "examples".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The files of a folder with that ending, by their names.
+fn files(folder: &str, ending: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(ending)).collect();
+    names.sort();
+    names
+}

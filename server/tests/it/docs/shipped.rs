@@ -1,0 +1,180 @@
+//! Compose files, packages, the action of GitHub and the hook of pre-commit: they call the binary
+//! as it is. Nothing here builds an image.
+
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+use serde_json::Value;
+
+use super::root;
+use crate::{
+    packaging::{assert_taken, is_variable},
+    settings::repository,
+};
+
+fn yaml(path: &str) -> Value {
+    serde_saphyr::from_str(&repository(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn the_compose_files_start_the_image_as_it_is() {
+    for (path, nodes) in [("compose.yaml", 1), ("compose.cluster.yaml", 2)] {
+        let file = yaml(path);
+        let services = file["services"].as_object().unwrap();
+        let own: Vec<&Value> = services
+            .values()
+            .filter(|service| service["image"] != "postgres:17-bookworm")
+            .collect();
+        assert_eq!(own.len(), nodes, "{path}");
+        for service in own {
+            let version = env!("CARGO_PKG_VERSION");
+            assert_eq!(service["image"], format!("carillon:{version}"), "{path}");
+            let command: Vec<&str> = service["command"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|word| word.as_str().unwrap())
+                .collect();
+            assert_taken(&command);
+            let variables = service["environment"].as_object().into_iter().flatten();
+            for (name, _) in variables {
+                assert!(is_variable(name), "{path}: {name} is no setting");
+            }
+            let port = service["ports"][0].as_str().unwrap();
+            assert!(port.starts_with("127.0.0.1:") && port.ends_with(":8080"), "{path}: {port}");
+            assert_eq!(service["stop_grace_period"], "45s", "longer than shutdown_grace");
+        }
+    }
+}
+
+/// A stand-in for the binary: what is packed is not run here, and a real one takes long to pack.
+fn stand_in(folder: &Path) -> String {
+    let path = folder.join("carillon");
+    fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn run(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = stand_in(folder.path());
+    let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let pack = |name: &str| {
+        run("scripts/dist", &[&binary, &out(name)]);
+        fs::read_to_string(folder.path().join(name).join("SHA256SUMS")).unwrap()
+    };
+    let sums = pack("one");
+    assert_eq!(pack("two"), sums, "the same binary makes other packages");
+    let names: Vec<&str> =
+        sums.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    let of = |ending: &str| {
+        let name = names.iter().find(|name| name.ends_with(ending));
+        out(&format!("one/{}", name.unwrap_or_else(|| panic!("no {ending} in {names:?}"))))
+    };
+
+    let listed = run("tar", &["--list", "--file", &of(".tar.gz")]);
+    for file in [
+        "carillon",
+        "carillon.toml",
+        "carillon.service",
+        "LICENSE",
+        "THIRD-PARTY-NOTICES.txt",
+        "examples/demo.yaml",
+    ] {
+        assert!(
+            listed.lines().any(|line| line.ends_with(&format!("/{file}"))),
+            "no {file}: {listed}"
+        );
+    }
+    let chart = run("tar", &["--list", "--file", &of(".tgz")]);
+    assert!(chart.contains("carillon/templates/deployment.yaml"), "{chart}");
+
+    let bill: Value = serde_json::from_str(&fs::read_to_string(of(".cdx.json")).unwrap()).unwrap();
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    let components = bill["components"].as_array().unwrap();
+    let parts: BTreeSet<&str> =
+        components.iter().map(|component| component["name"].as_str().unwrap()).collect();
+    assert!(parts.contains("tokio") && parts.contains("leptos") && parts.contains("timetable"));
+    assert!(!parts.contains("proptest"), "what only tests need is not shipped");
+    for component in components {
+        let is_ours = ["timetable", "entity", "migration", "frontend"]
+            .contains(&component["name"].as_str().unwrap());
+        assert!(is_ours || component["hashes"][0]["alg"] == "SHA-256", "{component}");
+        assert!(component["licenses"][0]["expression"].is_string(), "{component}");
+    }
+
+    if Command::new("dpkg-deb").arg("--version").output().is_err() {
+        println!("the .deb is not checked: there is no dpkg-deb");
+        return;
+    }
+    let deb = of(".deb");
+    let listed = run("dpkg-deb", &["--contents", &deb]);
+    for (mode, file) in [
+        ("-rwxr-xr-x root/root", "./usr/bin/carillon"),
+        ("-rw-r--r-- root/root", "./usr/lib/systemd/system/carillon.service"),
+        ("-rw-r----- root/root", "./etc/carillon/carillon.toml"),
+        ("-rw-r--r-- root/root", "./usr/share/doc/carillon/copyright"),
+    ] {
+        let is_there = |line: &str| line.starts_with(mode) && line.ends_with(file);
+        assert!(listed.lines().any(is_there), "no {mode} {file}: {listed}");
+    }
+    let field = |name: &str| run("dpkg-deb", &["--field", &deb, name]).trim().to_owned();
+    assert_eq!(field("Version"), env!("CARGO_PKG_VERSION"));
+    assert!(field("Depends").contains("libc6 (>= 2."));
+    let unpacked = out("control");
+    run("dpkg-deb", &["--control", &deb, &unpacked]);
+    assert_eq!(
+        fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
+        "/etc/carillon/carillon.toml\n"
+    );
+    // The unit's user, paths and configuration are those of the package.
+    let unit = repository("assets/systemd/carillon.service");
+    let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
+    assert!(
+        unit.contains("ExecStart=/usr/bin/carillon serve --config /etc/carillon/carillon.toml")
+    );
+    assert!(
+        unit.contains("User=carillon\n") && postinst.contains("getent passwd carillon >/dev/null")
+    );
+    for script in ["postinst", "prerm", "postrm"] {
+        run("sh", &["-n", &format!("{unpacked}/{script}")]);
+    }
+}
+
+#[test]
+fn the_action_and_the_hook_call_the_binary_as_it_is() {
+    let hooks = yaml(".pre-commit-hooks.yaml");
+    let hook = &hooks[0];
+    assert_eq!(hook["entry"], "carillon lint");
+    assert_eq!(hook["args"][0], "--files");
+    assert_taken(&["lint", "--files", "--strict"]);
+
+    let action = yaml("action.yml");
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let script: String = steps.iter().filter_map(|step| step["run"].as_str()).collect();
+    // Every call of the program, with its flags.
+    let calls = script.lines().filter_map(|line| line.split("carillon ").nth(1));
+    let mut called = BTreeSet::new();
+    for call in calls {
+        let mut words = call.split_whitespace().map(|word| word.trim_matches(['"', ')']));
+        let command = words.next().unwrap();
+        let flags = words.filter(|word| word.starts_with("--"));
+        let line: Vec<&str> = [command].into_iter().chain(flags).collect();
+        assert_taken(&line);
+        called.insert(command);
+    }
+    assert_eq!(called, ["apply", "lint"].into());
+    // What a caller gives comes by variables, never as a part of the script.
+    assert!(!script.contains("${{"), "{script}");
+    let inputs = action["inputs"].as_object().unwrap();
+    let document = repository("docs/how-to/schedules-in-ci.md");
+    for name in inputs.keys().filter(|name| *name != "binary" && *name != "strict") {
+        assert!(document.contains(&format!("{name}: ")), "the how-to does not show {name}");
+    }
+}
