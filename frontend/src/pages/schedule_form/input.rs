@@ -48,6 +48,7 @@ macro_rules! work_inputs {
                             max_redirects: None,
                             output: answer,
                             signing_secret: secret,
+                            client_certificate: None,
                         })
                     }
                     Action::Command { program, args, script, environment, directory, user } => {
