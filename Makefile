@@ -93,12 +93,13 @@ test: rust test-packages test-rust test-console test-browser ## Run every test: 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime redis cargo-nextest
+	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers cargo-nextest
 
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
-	@scripts/packages cc postgres faketime redis
+	@scripts/packages cc postgres faketime redis rabbitmq
 	@scripts/python-tools cargo-nextest
+	@scripts/python-tools brokers
 	@scripts/promtool
 	@scripts/with-postgres cargo nextest run $(RUST)
 	@cargo test --doc $(RUST) --quiet
@@ -176,11 +177,14 @@ deps-check: rust ## Check licences, sources, bans and known advisories of the de
 	@scripts/advisories
 
 .PHONY: schema
-schema: dev-binary ## Write the GraphQL schema and the JSON schema of modules to server/
+schema: dev-binary ## Write what is generated: the GraphQL schema, the JSON schema of modules, the reference of commands
 	@$(DEV_BINARY) schema > $(TARGET)/schema.graphql
 	@mv $(TARGET)/schema.graphql server/schema.graphql
 	@$(DEV_BINARY) schema --module > $(TARGET)/module.schema.json
 	@mv $(TARGET)/module.schema.json server/module.schema.json
+	@mkdir -p docs/reference
+	@$(DEV_BINARY) man --markdown > $(TARGET)/cli.md
+	@mv $(TARGET)/cli.md docs/reference/cli.md
 
 .PHONY: schema-check
 schema-check: dev-binary ## Check that server/schema.graphql is the schema that the server speaks

@@ -99,6 +99,29 @@ routes! {
     Schedule(id) ["schedules" id] in Schedules;
     EditSchedule(id) ["schedules" id "edit"] in Schedules;
     Cluster ["cluster"];
+    Alerts ["alerts"];
+    Upcoming ["upcoming"];
+    Backfills ["backfills"];
+    NewBackfill ["backfills" "new"] in Backfills;
+    Backfill(id) ["backfills" id] in Backfills;
+    Calendars ["calendars"];
+    NewCalendar ["calendars" "new"] in Calendars;
+    EditCalendar(id) ["calendars" id] in Calendars;
+    Workflows ["workflows"];
+    Workflow(id) ["workflows" id] in Workflows;
+    Groups ["groups"];
+    Modules ["modules"];
+    DeployModule ["modules" "deploy"] in Modules;
+    Module(name) ["modules" "named" name] in Modules;
+    Profile ["settings" "profile"];
+    People ["settings" "people"];
+    Tokens ["settings" "tokens"];
+    Secrets ["settings" "secrets"];
+    AlertRules ["settings" "alerts"];
+    NewAlertRule ["settings" "alerts" "new"] in AlertRules;
+    EditAlertRule(id) ["settings" "alerts" id] in AlertRules;
+    Namespaces ["settings" "namespaces"];
+    Feeds ["settings" "feeds"];
 }
 
 impl Route {

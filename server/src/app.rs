@@ -5,11 +5,13 @@
 //! gets its grace, and only then go the database and the telemetry.
 
 mod open_files;
+mod own_key;
 mod runtimes;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use open_files::{open_files, raise_open_files};
+use own_key::{make_own_key, with_own_key};
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{
@@ -171,14 +173,20 @@ impl App {
         }
         let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
         let executor = Arc::new(executor);
+        let counted = executor.clone();
+        telemetry.metrics().brokers(move || counted.broker_counts());
         // Before the database: what is not there must leave nothing half done.
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };
         let store = engine_runtime.spawn(async move { Store::open(&options).await }).await??;
         vault.check(&store).await?;
-        if let Err(error) = vault.check_channels(store.read()).await {
-            tracing::error!("messages to a channel wait: failed to {error}");
-        }
+        let vault = match vault.check_channels(store.read()).await {
+            Ok(()) => make_own_key(vault, &config),
+            Err(error) => {
+                tracing::error!("messages to a channel wait: failed to {error}");
+                vault
+            }
+        };
         let config = Arc::new(config);
 
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
@@ -349,14 +357,15 @@ pub fn database(config: &Config) -> Options {
     }
 }
 
-/// The configured keys for secrets.
+/// The configured keys for secrets, or the one that the server made for itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
         let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
         text.transpose().map_err(|source| AppError::Key { field, source })
     };
-    let previous = read(config.secrets.previous()?)?;
-    let current = read(config.secrets.current()?)?;
+    let secrets = with_own_key(config);
+    let previous = read(secrets.previous()?)?;
+    let current = read(secrets.current()?)?;
     Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
 }
 

@@ -65,7 +65,7 @@
 //! | `@every 1h30m` | an interval: h, m, s and d (24 h), whole seconds from 1s to 36525d, counted from the anchor |
 //! | `@at 1800000000`, `@at 2027-01-15T08:00:00Z` | one instant: unix seconds or RFC 3339, to the millisecond |
 //!
-//! # The rooms
+//! # The modules
 //!
 //! From the text to the answer:
 //!

@@ -1,5 +1,9 @@
 //! One function for each thing that a page asks of the server or does there.
 
+pub(crate) mod alerts;
+pub(crate) mod planning;
+pub(crate) mod settings;
+
 use serde_json::Value;
 
 use super::{

@@ -22,7 +22,7 @@ type JSON = serde_json::Value;
 type Long = i64;
 
 /// What is asked, and what comes of it.
-pub(super) trait Operation: GraphQLQuery {
+pub(in crate::api) trait Operation: GraphQLQuery {
     type Answer;
     /// Where the answer stands in the response's data, as a JSON pointer.
     const AT: &'static str;
@@ -37,9 +37,12 @@ macro_rules! operations {
                 query_path = $file,
                 variables_derives = "Clone, Debug",
                 extern_enums(
-                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
-                    "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict"
+                    "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
+                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode", "CatchUp",
+                    "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HttpAnswer", "LogStream",
+                    "NodeState", "NotificationState", "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
+                    "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
+                    "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;
@@ -52,11 +55,15 @@ macro_rules! operations {
 
         /// Each operation's file and text, where its answer stands, and the way to read it.
         #[cfg(test)]
-        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
-            $(($file, $at, |answer| super::ask::read::<$answer>(answer).err())),+
+        pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
+            $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+
         ];
     };
 }
+
+pub(super) mod alerts;
+pub(super) mod planning;
+pub(super) mod settings;
 
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;

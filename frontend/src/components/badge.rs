@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::model::{NodeState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict};
+use crate::model::{
+    AlertKind, BackfillFireState, BackfillStanding, BackfillState, ChangeAction, NodeState,
+    NotificationState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict,
+};
 
 /// A state of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,12 @@ pub(crate) enum Mark {
     Verdict(Verdict),
     Node(NodeState),
     Healthy(bool),
+    Alert(AlertKind),
+    Message(NotificationState),
+    Backfill(BackfillState),
+    BackfillFire(BackfillFireState),
+    Standing(BackfillStanding),
+    Change(ChangeAction),
 }
 
 impl Mark {
@@ -61,6 +70,36 @@ impl Mark {
             Self::Node(NodeState::Dead) => ("dead", "Dead"),
             Self::Healthy(true) => ("healthy", "Healthy"),
             Self::Healthy(false) => ("unhealthy", "Unhealthy"),
+            Self::Alert(AlertKind::Failed) => ("failed", "Failed"),
+            Self::Alert(AlertKind::Losing) => ("failed", "Failing in a row"),
+            Self::Alert(AlertKind::Missed) => ("missed", "Missed"),
+            Self::Alert(AlertKind::Late) => ("retrying", "Late"),
+            Self::Alert(AlertKind::Stalled) => ("retrying", "Stalled"),
+            Self::Alert(AlertKind::NodeLost) => ("dead", "Node lost"),
+            Self::Message(NotificationState::Pending) => ("pending", "On its way"),
+            Self::Message(NotificationState::Sent) => ("succeeded", "Sent"),
+            Self::Message(NotificationState::Dead) => ("failed", "Given up"),
+            Self::Backfill(BackfillState::Running) => ("running", "Running"),
+            Self::Backfill(BackfillState::Paused) => ("paused", "Paused"),
+            Self::Backfill(BackfillState::Cancelled) => ("cancelled", "Cancelled"),
+            Self::Backfill(BackfillState::Completed) => ("finished", "Completed"),
+            Self::BackfillFire(BackfillFireState::Pending) => ("pending", "Waits"),
+            Self::BackfillFire(BackfillFireState::Running) => ("running", "Running"),
+            Self::BackfillFire(BackfillFireState::Succeeded)
+            | Self::Standing(BackfillStanding::Succeeded) => ("succeeded", "Succeeded"),
+            Self::BackfillFire(BackfillFireState::Failed)
+            | Self::Standing(BackfillStanding::Failed) => ("failed", "Failed"),
+            Self::BackfillFire(BackfillFireState::Cancelled) => ("cancelled", "Cancelled"),
+            Self::BackfillFire(BackfillFireState::Skipped) => ("skipped", "Skipped"),
+            Self::Standing(BackfillStanding::Missing) => ("missed", "Nothing ran"),
+            Self::Standing(BackfillStanding::Live) => ("running", "Alive"),
+            Self::Standing(BackfillStanding::Suppressed) => ("skipped", "Suppressed"),
+            Self::Standing(BackfillStanding::Forgotten) => ("cancelled", "Too long ago"),
+            Self::Change(ChangeAction::Create) => ("succeeded", "Make"),
+            Self::Change(ChangeAction::Update) => ("retrying", "Change"),
+            Self::Change(ChangeAction::Adopt) => ("running", "Take over"),
+            Self::Change(ChangeAction::Delete) => ("failed", "Delete"),
+            Self::Change(ChangeAction::Unchanged) => ("cancelled", "Unchanged"),
         }
     }
 
@@ -75,5 +114,10 @@ impl Mark {
 
 /// A dot and a word.
 pub(crate) fn badge(mark: Mark) -> AnyView {
-    view! { <span class="badge" data-state=mark.state()>{mark.word()}</span> }.into_any()
+    badge_of(mark.state(), mark.word())
+}
+
+/// The same for a state that only one page has.
+pub(crate) fn badge_of(state: &'static str, word: &'static str) -> AnyView {
+    view! { <span class="badge" data-state=state>{word}</span> }.into_any()
 }

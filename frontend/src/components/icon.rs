@@ -6,14 +6,24 @@ use leptos::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glyph {
     Alert,
+    Back,
     Bell,
+    Box,
+    Calendar,
     Clock,
     Close,
     Edit,
+    Feed,
+    Flow,
+    Grid,
+    Key,
     Keyboard,
+    Layers,
+    Lock,
     Minus,
     Moon,
     Pause,
+    People,
     Play,
     Plus,
     Resume,
@@ -21,6 +31,7 @@ pub(crate) enum Glyph {
     SignOut,
     Star,
     Starred,
+    Slots,
     Sun,
     Display,
     Down,
@@ -39,6 +50,25 @@ impl Glyph {
             Self::Bell => {
                 "M8 2v1.200M3.500 11.500h9l-1.200-1.700V7.200a3.300 3.300 0 0 0-6.600 0v2.600zM6.700 13.600a1.400 1.400 0 0 0 2.600 0"
             }
+            Self::Back => "M3 8a5 5 0 1 0 1.600-3.700L3 5.800M3 2.500v3.300h3.300",
+            Self::Box => "M8 2 13.500 5v6L8 14 2.500 11V5zM2.500 5 8 8l5.500-3M8 8v6",
+            Self::Calendar => "M2.500 4h11v9.500h-11zM2.500 7h11M5.500 2.500V5M10.500 2.500V5",
+            Self::Feed => {
+                "M3.500 12.500h.1M3.500 8.500a4 4 0 0 1 4 4M3.500 4a8.500 8.500 0 0 1 8.500 8.500"
+            }
+            Self::Flow => "M2.500 3h4v3.500h-4zM9.500 9.500h4V13h-4zM4.500 6.500v4.700h5",
+            Self::Grid => {
+                "M2.500 2.500h11v11h-11zM2.500 6.200h11M2.500 9.800h11M6.200 2.500v11M9.800 2.500v11"
+            }
+            Self::Key => {
+                "M10.500 2.500a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8.300 7.700 3 13M4.500 11.500 6 13"
+            }
+            Self::Layers => "M8 2.500 14 6 8 9.500 2 6zM2.500 9.500 8 12.700l5.500-3.200",
+            Self::Lock => "M3.500 7h9v6.500h-9zM5.500 7V5a2.500 2.500 0 0 1 5 0v2",
+            Self::People => {
+                "M6 3a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM2.500 13c0-2.500 1.500-4 3.500-4s3.500 1.500 3.500 4M10.500 3.300a2 2 0 0 1 0 3.600M11.500 9.300c1.400.5 2.200 1.800 2.200 3.700"
+            }
+            Self::Slots => "M2.500 3h11v2.800h-11zM2.500 8.500h7M2.500 12h4.500",
             Self::Close => "m4 4 8 8M12 4l-8 8",
             Self::Edit => "M3 13h2.200l7.300-7.300-2.200-2.200L3 10.800zM9 4.800 11.200 7",
             Self::Keyboard => {

@@ -41,7 +41,7 @@ mod warning_list;
 mod when;
 
 pub(crate) use async_view::{AsyncView, FailureNote, Waiting};
-pub(crate) use badge::{Mark, badge};
+pub(crate) use badge::{Mark, badge, badge_of};
 pub(crate) use button::{Look, button, icon_button};
 pub(crate) use copy::copy;
 pub(crate) use dialog::Dialog;

@@ -13,17 +13,21 @@ use crate::{
 pub(super) enum Group {
     Now,
     Plan,
+    Build,
     Operate,
+    Settings,
 }
 
 impl Group {
-    const ALL: [Self; 3] = [Self::Now, Self::Plan, Self::Operate];
+    const ALL: [Self; 5] = [Self::Now, Self::Plan, Self::Build, Self::Operate, Self::Settings];
 
     fn words(self) -> &'static str {
         match self {
             Self::Now => "Now",
             Self::Plan => "Plan",
+            Self::Build => "Build",
             Self::Operate => "Operate",
+            Self::Settings => "Settings",
         }
     }
 }
@@ -42,8 +46,22 @@ pub(super) struct Entry {
 pub(super) const PAGES: &[Entry] = &[
     page(Group::Now, Route::Overview, "Overview", Glyph::Gauge, "o"),
     page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"),
+    page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
+    page(Group::Plan, Route::Upcoming, "Upcoming", Glyph::Grid, "u"),
+    page(Group::Plan, Route::Backfills, "Backfills", Glyph::Back, "b"),
+    page(Group::Plan, Route::Calendars, "Calendars", Glyph::Calendar, "k"),
+    page(Group::Build, Route::Workflows, "Workflows", Glyph::Flow, "w"),
+    page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "l"),
+    page(Group::Build, Route::Modules, "Modules", Glyph::Box, "m"),
     page(Group::Operate, Route::Cluster, "Cluster", Glyph::Server, "c"),
+    page(Group::Settings, Route::Profile, "Profile", Glyph::Person, "i"),
+    page(Group::Settings, Route::People, "People and roles", Glyph::People, "p"),
+    page(Group::Settings, Route::Tokens, "Tokens and sessions", Glyph::Key, "t"),
+    page(Group::Settings, Route::Secrets, "Secrets", Glyph::Lock, "x"),
+    page(Group::Settings, Route::AlertRules, "Alert rules", Glyph::Bell, "e"),
+    page(Group::Settings, Route::Namespaces, "Namespaces", Glyph::Layers, "n"),
+    page(Group::Settings, Route::Feeds, "Calendar feeds", Glyph::Feed, "f"),
 ];
 
 const fn page(

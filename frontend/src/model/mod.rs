@@ -8,6 +8,8 @@
 //! - `states`: the enums
 //! - `failure`: what can go wrong, with its field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
+//! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: what the pages of Plan, Build and
+//!   Settings show
 //! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
 //! - `many`: what became of an order for many
@@ -15,14 +17,21 @@
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
+mod alert;
 mod audit;
+mod backfill;
+mod build;
+mod calendar;
 mod cluster;
 mod failure;
 mod fire;
+mod forecast;
 mod full;
 mod many;
+mod namespace;
 mod overview;
 mod page;
+mod people;
 mod run;
 mod schedule;
 mod states;
@@ -30,23 +39,42 @@ mod task;
 mod timing;
 mod viewer;
 
+pub(crate) use alert::{
+    Alert, AlertChannel, AlertRule, Notification, PastMessage, Quiet, RulePreview,
+};
 pub(crate) use audit::AuditRow;
+pub(crate) use backfill::{
+    Backfill, BackfillDetail, BackfillFire, BackfillPreview, PastFire, Progress, Stop, Took,
+};
+pub(crate) use build::{
+    Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
+    ScheduleEffect, ScheduleName, Step, Workflow, WorkflowRow, WorkflowVersion,
+};
+pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
+pub(crate) use forecast::{Forecast, ForecastHour, ZoneSchedule};
+pub(crate) use full::Full;
 pub(crate) use many::ManyOutcome;
+pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
 pub(crate) use page::{Page, Place, Row};
+pub(crate) use people::{
+    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, Session, User,
+};
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
     Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
     ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
-    Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
+    AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
+    BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
+    FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, NotificationState, OverlapHourPolicy,
     OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
-    TaskCondition, TaskRunState, Verdict,
+    TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
-pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
+pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
 pub(crate) use viewer::{SavedView, Viewer};

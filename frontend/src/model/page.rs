@@ -79,4 +79,13 @@ impl Place {
             Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
         }
     }
+
+    /// `first` and `after`, for lists that only go forward: back leads to their first page.
+    pub(crate) fn forward(self, size: usize) -> (i64, Option<String>) {
+        let after = match self {
+            Self::After(cursor) => Some(cursor),
+            Self::First | Self::Before(_) => None,
+        };
+        (i64::try_from(size).unwrap_or(i64::MAX), after)
+    }
 }

@@ -31,6 +31,20 @@ states! {
     CatchUp { Skip, Latest, All }
     Backoff { Fixed, Exponential }
     HttpAnswer { Keep, Merge }
+    AlertEvent { Failed, Recovered, Losing, Missed, Late, Stalled, NodeLost }
+    AlertKind { Failed, Losing, Missed, Late, Stalled, NodeLost }
+    AlertChannelKind { Webhook, Slack, Email }
+    NotificationState { Pending, Sent, Dead }
+    CalendarMode { Exclude, Only }
+    Weekday { Sun, Mon, Tue, Wed, Thu, Fri, Sat }
+    BackfillMode { Missing, MissingAndFailed, All }
+    BackfillOrder { OldestFirst, NewestFirst }
+    BackfillState { Running, Paused, Cancelled, Completed }
+    BackfillFireState { Pending, Running, Succeeded, Failed, Cancelled, Skipped }
+    BackfillStanding { Missing, Succeeded, Failed, Live, Suppressed, Forgotten }
+    ChangeAction { Create, Update, Adopt, Delete, Unchanged }
+    DriftSide { Operators, Module }
+    ViewerKind { User, Token }
 }
 
 impl RunState {
@@ -72,6 +86,52 @@ impl Role {
         match self {
             Self::Viewer | Self::Operator => false,
             Self::Editor | Self::Admin => true,
+        }
+    }
+}
+
+impl Weekday {
+    /// In the order in which a week is shown.
+    pub(crate) const WEEK: [Self; 7] =
+        [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
+
+    /// `Mon`
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Sun => "Sun",
+            Self::Mon => "Mon",
+            Self::Tue => "Tue",
+            Self::Wed => "Wed",
+            Self::Thu => "Thu",
+            Self::Fri => "Fri",
+            Self::Sat => "Sat",
+        }
+    }
+}
+
+impl Role {
+    pub(crate) const ALL: [Self; 4] = [Self::Viewer, Self::Operator, Self::Editor, Self::Admin];
+
+    /// The role's name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Viewer => "Viewer",
+            Self::Operator => "Operator",
+            Self::Editor => "Editor",
+            Self::Admin => "Admin",
+        }
+    }
+
+    /// The role with that name.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.word() == word)
+    }
+
+    /// May say who the members are and set secrets.
+    pub(crate) fn administers(self) -> bool {
+        match self {
+            Self::Viewer | Self::Operator | Self::Editor => false,
+            Self::Admin => true,
         }
     }
 }

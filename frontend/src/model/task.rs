@@ -33,6 +33,7 @@ pub(crate) struct Retry {
 pub(crate) enum Target {
     Http(Http),
     Command(Command),
+    Publish(Publish),
     Noop(Noop),
 }
 
@@ -42,6 +43,7 @@ impl<'de> Deserialize<'de> for Target {
         let read = match target["__typename"].as_str() {
             Some("HttpTarget") => serde_json::from_value(target).map(Self::Http),
             Some("CommandTarget") => serde_json::from_value(target).map(Self::Command),
+            Some("PublishTarget") => serde_json::from_value(target).map(Self::Publish),
             Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
             _ => return Err(D::Error::custom("a target of a kind that is not known")),
         };
@@ -71,6 +73,78 @@ pub(crate) struct Command {
     pub(crate) environment: Vec<Pair>,
     pub(crate) directory: Option<String>,
     pub(crate) user: Option<String>,
+}
+
+/// An event for a broker.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Publish {
+    pub(crate) to: Broker,
+    pub(crate) event: CloudEvent,
+}
+
+impl Publish {
+    /// Where it goes, in words.
+    pub(crate) fn place(&self) -> String {
+        match &self.to {
+            Broker::Kafka { topic, key, .. } => {
+                let key =
+                    key.as_ref().map(|key| format!(" with the key {key}")).unwrap_or_default();
+                format!("Kafka topic {topic}{key}")
+            }
+            Broker::Nats { subject, .. } => format!("NATS subject {subject}"),
+            Broker::Rabbitmq { exchange, routing_key, .. } if exchange.is_empty() => {
+                format!("RabbitMQ queue {routing_key}")
+            }
+            Broker::Rabbitmq { exchange, routing_key, .. } => {
+                format!("RabbitMQ exchange {exchange} with the key {routing_key}")
+            }
+            Broker::Redis { name, .. } => format!("Redis stream {name}"),
+            Broker::Sqs { queue_url } => format!("SQS queue {queue_url}"),
+        }
+    }
+
+    /// The servers that are tried, in their order. A queue of SQS is its own address.
+    pub(crate) fn servers(&self) -> &[String] {
+        match &self.to {
+            Broker::Kafka { connection, .. }
+            | Broker::Nats { connection, .. }
+            | Broker::Rabbitmq { connection, .. }
+            | Broker::Redis { connection, .. } => &connection.servers,
+            Broker::Sqs { .. } => &[],
+        }
+    }
+}
+
+/// A broker and a place in it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "__typename", rename_all_fields = "camelCase")]
+pub(crate) enum Broker {
+    #[serde(rename = "KafkaTopic")]
+    Kafka { connection: Servers, topic: String, key: Option<String> },
+    #[serde(rename = "NatsSubject")]
+    Nats { connection: Servers, subject: String },
+    #[serde(rename = "RabbitmqExchange")]
+    Rabbitmq { connection: Servers, exchange: String, routing_key: String },
+    #[serde(rename = "RedisStream")]
+    Redis { connection: Servers, name: String },
+    #[serde(rename = "SqsQueue")]
+    Sqs { queue_url: String },
+}
+
+/// Where a broker is.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Servers {
+    pub(crate) servers: Vec<String>,
+}
+
+/// What is published.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct CloudEvent {
+    pub(crate) mode: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<String>,
+    pub(crate) payload: Option<String>,
+    pub(crate) headers: Vec<Pair>,
 }
 
 /// Nothing at all.

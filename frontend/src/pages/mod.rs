@@ -4,27 +4,56 @@
 //! gets from queries; events only merge into that or make it load again.
 
 mod actions;
+mod alert_rules;
+mod alerts;
+mod backfills;
 mod bulk;
+mod calendars;
 mod cluster;
+mod feeds;
+mod groups;
+mod kit;
+mod modules;
+mod namespaces;
 mod not_found;
 mod overview;
+mod people;
+mod profile;
 mod run;
 mod runs;
 mod schedule;
 mod schedule_form;
 mod schedules;
+mod secrets;
 mod sign_in;
+mod tokens;
+mod upcoming;
 mod views;
+mod workflows;
 
+pub(crate) use alert_rules::{AlertRules, EditAlertRule, NewAlertRule};
+pub(crate) use alerts::Alerts;
+pub(crate) use backfills::{Backfill, Backfills, NewBackfill};
+pub(crate) use calendars::{Calendars, EditCalendar, NewCalendar};
 pub(crate) use cluster::Cluster;
+pub(crate) use feeds::Feeds;
+pub(crate) use groups::Groups;
+pub(crate) use modules::{DeployModule, Module, Modules};
+pub(crate) use namespaces::Namespaces;
 pub(crate) use not_found::NotFound;
 pub(crate) use overview::Overview;
+pub(crate) use people::People;
+pub(crate) use profile::Profile;
 pub(crate) use run::Run;
 pub(crate) use runs::Runs;
 pub(crate) use schedule::Schedule;
 pub(crate) use schedule_form::{EditSchedule, NewSchedule};
 pub(crate) use schedules::Schedules;
+pub(crate) use secrets::Secrets;
 pub(crate) use sign_in::SignIn;
+pub(crate) use tokens::Tokens;
+pub(crate) use upcoming::Upcoming;
+pub(crate) use workflows::{Workflow, Workflows};
 
 use leptos::prelude::*;
 

@@ -37,6 +37,11 @@ impl Moment {
         self.0 - earlier.0
     }
 
+    /// So many milliseconds later.
+    pub(crate) fn plus(self, millis: i64) -> Self {
+        Self(self.0 + millis)
+    }
+
     pub(crate) fn to_rfc3339(self) -> String {
         self.date().to_iso_string().into()
     }

@@ -8,7 +8,7 @@ use super::{
     schedule::ScheduleState,
 };
 use crate::{
-    commands::bulk::sought,
+    commands::bulk::query,
     search::List,
     store::reads::{self, search::Sought},
 };
@@ -21,7 +21,7 @@ pub(super) fn sought(
     text: Option<String>,
 ) -> Result<Option<Sought>> {
     let (clock, sees_payloads) = (&cx.commands().clock, cx.sees_payloads(namespace));
-    let sought = |text: String| sought::sought(clock, list, &text, sees_payloads);
+    let sought = |text: String| query::sought(clock, list, &text, sees_payloads);
     Ok(text.map(sought).transpose()?)
 }
 

@@ -70,6 +70,8 @@ mod payload;
 mod people;
 mod ping;
 mod problem;
+mod publish;
+mod publish_input;
 mod query;
 mod resume;
 mod retention;

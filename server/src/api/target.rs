@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_graphql::{Enum, SimpleObject, Union};
 
-use super::page::DECLARED;
+use super::{page::DECLARED, publish::PublishTarget};
 use crate::{
     commands::secrets,
     target::{self, Secret},
@@ -15,6 +15,7 @@ use crate::{
 pub(crate) enum Target {
     Http(HttpTarget),
     Command(CommandTarget),
+    Publish(PublishTarget),
     Noop(NoopTarget),
 }
 
@@ -105,6 +106,7 @@ impl From<&target::Target> for Target {
                 directory: command.directory,
                 user: command.user,
             }),
+            target::Target::Publish(publish) => Self::Publish((*publish).into()),
             target::Target::Noop(noop) => Self::Noop(NoopTarget { note: noop.note }),
         }
     }
@@ -116,7 +118,7 @@ fn word(method: &target::Method) -> String {
     word.as_str().unwrap_or_default().to_owned()
 }
 
-fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
+pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
     let pair = |(name, value): (&String, &Secret)| Header {
         name: name.clone(),
         value: value.expose().to_owned(),

@@ -6,6 +6,7 @@ use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
 
 use super::{
+    publish_input::PublishTargetInput,
     target::HttpAnswer,
     workflow::{Backoff, TaskCondition},
 };
@@ -59,6 +60,7 @@ pub(crate) struct RetryInput {
 pub(crate) enum TargetInput {
     Http(HttpTargetInput),
     Command(CommandTargetInput),
+    Publish(PublishTargetInput),
     Noop(NoopTargetInput),
 }
 
@@ -199,6 +201,7 @@ fn target(input: TargetInput) -> Result<target::Target, BadInput> {
             directory: input.directory,
             user: input.user,
         }),
+        TargetInput::Publish(input) => target::Target::Publish(Box::new(input.try_into()?)),
         TargetInput::Noop(input) => target::Target::Noop(target::Noop { note: input.note }),
     })
 }
@@ -242,7 +245,7 @@ fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-fn secrets(
+pub(super) fn secrets(
     field: &str,
     pairs: Option<Vec<HeaderInput>>,
 ) -> Result<BTreeMap<String, Secret>, BadInput> {

@@ -262,7 +262,7 @@ pub(super) enum Left {
 }
 
 /// Up to here the server counts a list.
-const MOST_COUNTED: u64 = 10_000;
+const MAX_COUNTED: u64 = 10_000;
 
 impl Left {
     /// Says on standard error that a list was cut, with what a program reads left as it is.
@@ -270,7 +270,7 @@ impl Left {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
         let left = match (left, total) {
-            (Some(left), Some(MOST_COUNTED)) => format!("at least {left} are left"),
+            (Some(left), Some(MAX_COUNTED)) => format!("at least {left} are left"),
             (Some(left), _) => format!("{left} are left"),
             (None, _) => "there are more".to_owned(),
         };

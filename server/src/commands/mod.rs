@@ -79,6 +79,7 @@ pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{Kept, Thought};
 pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
+use schedules::{batcher::Batcher, group_commit::Order, name_cache::NameCache};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
@@ -87,7 +88,6 @@ pub use schedules::{
     skip::Skipped,
     undelete::Undelete,
 };
-use schedules::{gathering::Gathering, places::Places, together::Order};
 pub use secrets::{
     rotation::Rotated,
     unset::{UnsetSecret, unset_secrets},
@@ -128,8 +128,8 @@ pub struct Commands {
     /// Whether the clock here may be believed.
     cluster: Cluster,
     /// Orders that come at the same time, and what they name.
-    gathering: Arc<Gathering<Order>>,
-    places: Arc<Places>,
+    gathering: Arc<Batcher<Order>>,
+    places: Arc<NameCache>,
     /// The turns of all orders for many, and the time that each has.
     many: Arc<Semaphore>,
     /// The turns of test calls.

@@ -69,7 +69,7 @@ impl Config {
 
 /// One variable of the environment that is no setting, such as a client's token.
 pub fn variable(name: &str) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "the one room that reads the environment")]
+    #[expect(clippy::disallowed_methods, reason = "the one layer that reads the environment")]
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Later sources win: defaults, the TOML file (`--config`, or `carillon.toml` if it exists),
 //! `CARILLON_` variables (`CARILLON_DATABASE__URL` is `database.url`), flags. An unknown key is an
-//! error, wherever it comes from: a misspelt setting must not be silently ignored. This room is
+//! error, wherever it comes from: a misspelt setting must not be silently ignored. This layer is
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults

@@ -6,7 +6,7 @@
 //! wake-up carries no data: what to do is always read afresh from the tables, so a lost wake-up
 //! costs time and a doubled one nothing. What is decided is decided by pure functions (in the
 //! `timetable` crate and in `settle`, `handoff`, `planner`); what is written is written by
-//! the store. The room knows nothing of GraphQL, HTTP or sessions.
+//! the store. The engine knows nothing of GraphQL, HTTP or sessions.
 //!
 //! The services, by what they are for:
 //!

@@ -320,7 +320,7 @@ pub(super) struct Joined {
 
 pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     let settings = &parts.settings;
-    let cluster = Cluster::new(settings.clone());
+    let cluster = Cluster::new(settings.clone(), parts.executor.clone());
     let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
     zones::enter(&parts.store, &parts.clock, &cluster).await?;
     tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");

@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 30] = [
+const NAMES: [Name; 36] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -20,6 +20,12 @@ const NAMES: [Name; 30] = [
     ("signing_secret", "signingSecret", "signing_secret"),
     ("client_certificate", "clientCertificate", "client_certificate"),
     ("env", "environment", "env"),
+    ("access_key_id", "accessKeyId", "access_key_id"),
+    ("max_length", "maxLength", "max_length"),
+    ("queue_url", "queueUrl", "queue_url"),
+    ("routing_key", "routingKey", "routing_key"),
+    ("secret_access_key", "secretAccessKey", "secret_access_key"),
+    ("session_token", "sessionToken", "session_token"),
     ("expressions", "expressions", "when"),
     ("start", "startAt", "start"),
     ("end", "endAt", "end"),

@@ -48,7 +48,7 @@ pub use db::dialect::Dialect;
 pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use db::faults::{Edge, Faults};
-pub use db::open::{Migrations, Options, Schema};
+pub use db::open::{Migrations, Options, Schema, file_of};
 pub use db::page::{Page, Window};
 pub use db::primary::{DatabaseTransaction, Link};
 pub use db::sizes::Sizes;

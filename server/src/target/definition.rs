@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{command::Command, http::Http};
+use super::{command::Command, http::Http, publish::Publish};
 
 /// How a task acts. In JSON an object with one key: `{"http": {...}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Target {
     Http(Http),
     /// Starts a program on the node.
     Command(Command),
+    /// Publishes an event to a broker.
+    Publish(Box<Publish>),
     /// Does nothing and succeeds: for rehearsals, canaries and measuring.
     Noop(Noop),
 }
@@ -30,6 +32,7 @@ impl Target {
         match self {
             Self::Http(_) => "http",
             Self::Command(_) => "command",
+            Self::Publish(_) => "publish",
             Self::Noop(_) => "noop",
         }
     }

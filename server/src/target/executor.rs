@@ -6,15 +6,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Invocation, Line, Mailer, Names, Outcome, Policy, Scope, Target, TargetError, Unfilled,
-    command::Runner, http::Sender, log::Log, template::Pool,
+    BrokerReport, Invocation, Line, Mailer, Names, Outcome, Policy, Scope, Target, TargetError,
+    Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher, template::Pool,
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, telemetry::BrokerCounts};
 
 /// Carries out targets on this node, within the node's policy.
 #[derive(Debug)]
 pub struct Executor {
     sender: Sender,
+    publisher: Publisher,
     /// Only where the policy allows commands.
     runner: Option<Runner>,
     /// Only where the configuration names a mail server.
@@ -45,8 +46,12 @@ impl Executor {
         let runner = policy
             .commands
             .then(|| Runner::new(policy.command.clone(), policy.output_limit_bytes, clock.clone()));
+        let sender = Sender::new(&policy, clock.clone())?;
+        let client = sender.client().clone();
+        let publisher = Publisher::new(&policy, client, sender.roots(), clock.clone())?;
         Ok(Self {
-            sender: Sender::new(&policy, clock.clone())?,
+            publisher,
+            sender,
             runner: runner.transpose()?,
             mailer: None,
             pool: Pool::default(),
@@ -65,6 +70,16 @@ impl Executor {
     /// The same executor on a server that sends mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }
+    }
+
+    /// How the connections to brokers fare.
+    pub fn broker_reports(&self) -> Vec<BrokerReport> {
+        self.publisher.reports()
+    }
+
+    /// What was published here since the start.
+    pub fn broker_counts(&self) -> Vec<BrokerCounts> {
+        self.publisher.counts()
     }
 
     /// What sends mails, if anything does.
@@ -97,6 +112,7 @@ impl Executor {
         match &target.with_templates_checked(scope)? {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),
+            Target::Publish(definition) => self.publisher.check(definition),
             Target::Noop(_) => Ok(()),
         }
     }
@@ -107,7 +123,7 @@ impl Executor {
             Target::Command(_) => {
                 self.runner.as_ref().is_some_and(Runner::is_restricted_to_namespaces)
             }
-            Target::Http(_) | Target::Noop(_) => false,
+            Target::Http(_) | Target::Publish(_) | Target::Noop(_) => false,
         }
     }
 
@@ -115,7 +131,7 @@ impl Executor {
     pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
         match target {
             Target::Command(_) => self.runner()?.check_namespace(namespace),
-            Target::Http(_) | Target::Noop(_) => Ok(()),
+            Target::Http(_) | Target::Publish(_) | Target::Noop(_) => Ok(()),
         }
     }
 
@@ -151,6 +167,11 @@ impl Executor {
                 Ok(runner) => Box::pin(runner.execute(definition, invocation, &log, &stop)).await,
                 Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
             },
+            Target::Publish(definition) => {
+                let publishing = Box::pin(self.publisher.execute(definition, invocation, &log));
+                let published = stop.run_until_cancelled(publishing).await;
+                published.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
+            }
             Target::Noop(_) => Outcome::Succeeded { output: json!({}) },
         }
     }

@@ -3,7 +3,7 @@
 //! One attempt at one task is one call of [`Executor::execute`]: it is handed the definition, what
 //! the attempt is about, where to write log lines, and a token that stops it; it answers how the
 //! attempt ended. It always ends: by itself, by the invocation's time limit, or by the token; and
-//! when the future is dropped, nothing of it goes on. The room knows no store, no schedule and no
+//! when the future is dropped, nothing of it goes on. The layer knows no store, no schedule and no
 //! retry: what an outcome leads to is decided elsewhere.
 //!
 //! What a target may do is the node's policy, not the definition's: programs run only where they
@@ -15,7 +15,9 @@
 //!
 //! - `definition`: [`Target`], the sum of the kinds
 //! - `http`: requests
+//! - `publish`: events to brokers
 //! - `egress`: where requests may go
+//! - `tls`: whom connections trust
 //! - `signature`: Standard Webhooks
 //! - `command`: programs
 //! - `executor`: carries targets out
@@ -41,11 +43,13 @@ mod log;
 mod mail;
 mod origin;
 mod policy;
+mod publish;
 mod result;
 mod secret;
 mod signature;
 mod template;
 mod text;
+mod tls;
 
 pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
@@ -56,6 +60,9 @@ pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use policy::{CommandLimits, CommandPolicy, Policy};
+pub use publish::{
+    Broker, BrokerReport, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
+};
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;

@@ -14,6 +14,7 @@ impl Target {
         let origin = match self {
             Self::Http(definition) => of_address(&definition.url),
             Self::Command(definition) => of_command(definition),
+            Self::Publish(definition) => definition.to.origin(),
             Self::Noop(_) => None,
         };
         origin.filter(|origin| origin.len() <= MAX_ORIGIN && !origin.contains('\0'))

@@ -8,7 +8,8 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use uuid::Uuid;
 
 use super::{
-    NoPlace, Sampled, Traces, connections::Connections, fleet::Fleet, labels::Labels, rates::Minute,
+    BrokerCounts, NoPlace, Sampled, Traces, brokers::Brokers, connections::Connections,
+    fleet::Fleet, labels::Labels, rates::Minute,
 };
 use crate::clock::Clock;
 
@@ -75,6 +76,7 @@ pub struct Metrics {
     retention_partitions: Counter<u64>,
     retention_chunk_duration: Histogram<f64>,
     connections: Connections,
+    brokers: Arc<Brokers>,
     minute: Arc<Minute>,
     fleet: Arc<Fleet>,
     labels: Labels,
@@ -178,6 +180,7 @@ impl Metrics {
                 "One transaction that removes old rows.",
             ),
             connections: Connections::of(meter),
+            brokers: Brokers::observed(meter),
             minute,
             fleet: Fleet::observed(meter),
             labels: Labels::default(),
@@ -298,6 +301,11 @@ impl Metrics {
     /// From now on these schedules have series of their own: key, namespace, name.
     pub fn tell_apart(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
         self.labels.set(schedules);
+    }
+
+    /// What is published is counted by `source`, which is asked whenever the metrics are.
+    pub fn brokers(&self, source: impl Fn() -> Vec<BrokerCounts> + Send + Sync + 'static) {
+        self.brokers.tell(source);
     }
 
     /// HTTP has so many `open` connections, of `limit` at the most.

@@ -2,7 +2,7 @@
 //!
 //! Promises: nothing behind `/graphql` is answered for a stranger; a page of another site can
 //! neither read nor order anything with a visitor's cookie; every answer of ours is GraphQL, JSON,
-//! Prometheus' text or the console. The room turns requests into viewers and hands them on; what a
+//! Prometheus' text or the console. The layer turns requests into viewers and hands them on; what a
 //! viewer may do is decided by the API and the engine's commands, never here.
 //!
 //! - `serve`: connections, and which are cut off; `connection`: what is answered on one, and where;

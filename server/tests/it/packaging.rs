@@ -1,7 +1,12 @@
 //! What is shipped to start a server with: its flags, variables, ports and paths are those of the
 //! binary. Nothing here can build an image or reach a cluster.
 
-use std::process;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process,
+};
 
 use serde_json::Value;
 
@@ -36,6 +41,14 @@ async fn the_manifests_start_nodes_that_pass_their_own_probes() {
     assert_nodes_are_good(&documents).await;
     let service = documents.iter().find(|document| document["kind"] == "Service").unwrap();
     assert_eq!(service["metadata"]["annotations"]["prometheus.io/path"], "/metrics");
+}
+
+/// A file with a key for secrets, which only its owner may read.
+pub(crate) fn secrets_key(folder: &Path) -> PathBuf {
+    let path = folder.join("secrets.key");
+    fs::write(&path, Command::new(&["secret", "new-key"]).run().done()).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    path
 }
 
 /// Judges manifests of Kubernetes, and starts a server that has their configuration.
@@ -74,8 +87,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.toml");
     // A key that a volume would bring.
-    let key = folder.path().join("secrets.key");
-    std::fs::write(&key, Command::new(&["secret", "new-key"]).run().done()).unwrap();
+    let key = secrets_key(folder.path());
     let here = file.replace("/etc/carillon-secrets/secrets.key", key.to_str().unwrap());
     std::fs::write(&path, here).unwrap();
     let database = TestDatabase::postgres().await;

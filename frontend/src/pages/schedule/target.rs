@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     components::fact,
-    model::{Backoff, Command, Http, Pair, Retry, ScheduleDetail, Target, Task},
+    model::{Backoff, Command, Http, Pair, Publish, Retry, ScheduleDetail, Target, Task},
     time::{decimal, seconds},
 };
 
@@ -30,6 +30,7 @@ fn target_facts(target: &Target) -> Vec<AnyView> {
     match target {
         Target::Http(http) => http_facts(http),
         Target::Command(command) => command_facts(command),
+        Target::Publish(publish) => publish_facts(publish),
         Target::Noop(noop) if noop.note.is_empty() => vec![fact("Does", "nothing")],
         Target::Noop(noop) => vec![fact("Does", format!("nothing: {}", noop.note))],
     }
@@ -60,6 +61,17 @@ fn command_facts(command: &Command) -> Vec<AnyView> {
     facts.extend(pairs("Environment", &command.environment, "="));
     facts.extend(command.directory.clone().map(|directory| fact("Directory", code(directory))));
     facts.extend(command.user.clone().map(|user| fact("User", user)));
+    facts
+}
+
+fn publish_facts(publish: &Publish) -> Vec<AnyView> {
+    let mut facts = vec![fact("Publishes to", code(publish.place()))];
+    let servers = publish.servers();
+    facts.extend((!servers.is_empty()).then(|| fact("Servers", code(servers.join(", ")))));
+    let kind = publish.event.kind.clone().unwrap_or_else(|| "carillon.fire".to_owned());
+    facts.push(fact("Event", format!("{kind}, {}", publish.event.mode.to_lowercase())));
+    facts.extend(publish.event.payload.clone().map(|payload| fact("Payload", code(payload))));
+    facts.extend(pairs("Headers", &publish.event.headers, ": "));
     facts
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Draft {
     pub(super) deadline: Text,
     pub(super) retention: Text,
     pub(super) context: Text,
-    /// `command`, `http`, `noop` or `workflow`.
+    /// `command`, `http`, `noop` or `workflow`; `publish` for what only another form can change.
     pub(super) kind: Text,
     pub(super) workflow: Text,
     pub(super) program: Text,
@@ -218,6 +218,7 @@ impl Draft {
                 self.user.set(command.user.clone().unwrap_or_default());
                 "command"
             }
+            Target::Publish(_) => "publish",
             Target::Noop(noop) => {
                 self.idle_note.set(noop.note.clone());
                 "noop"

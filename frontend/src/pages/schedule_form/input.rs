@@ -69,6 +69,7 @@ macro_rules! work_inputs {
         impl From<Work> for (Option<String>, Option<$operation::TaskInput>) {
             fn from(work: Work) -> Self {
                 match work {
+                    Work::Kept => (None, None),
                     Work::Workflow(name) => (Some(name), None),
                     Work::Task { name, action, timeout, kill_grace, retry, retry_on } => {
                         let task = $operation::TaskInput {

@@ -42,6 +42,8 @@ pub(super) struct TimingPlan {
 /// What: a workflow that exists, or a task of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Work {
+    /// What is there stays: the form has no fields for it.
+    Kept,
     Workflow(String),
     Task {
         name: String,
@@ -216,6 +218,7 @@ impl Draft {
     fn work(&self) -> Result<Work, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
         let action = match text(self.kind).as_str() {
+            "publish" => return Ok(Work::Kept),
             "workflow" => return Ok(Work::Workflow(text(self.workflow).trim().to_owned())),
             "http" => Action::Http {
                 method: text(self.method),

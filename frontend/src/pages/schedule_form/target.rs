@@ -36,8 +36,16 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let whole = errors.of(&["target", "task", "target.command", "target.http", "target.noop"]);
     let wrong = move || whole.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
     let kind = Memo::new(move |_| draft.kind.get());
-    let fields = move || match kind.get().as_str() {
+    let fields = move || {
+        match kind.get().as_str() {
         "workflow" => workflow(draft, errors),
+        "publish" => view! {
+            <p>
+                "It publishes to a broker, which stays as it is. To change that, apply a module file \
+                 or ask the API; or choose another target here."
+            </p>
+        }
+        .into_any(),
         "http" => view! { {http(draft, errors)}{limits(draft, errors)} }.into_any(),
         "noop" => view! {
             {Field::new("idle-note", "Note for the log", draft.idle_note)
@@ -46,6 +54,7 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
         }
         .into_any(),
         _ => view! { {command(draft, errors)}{limits(draft, errors)} }.into_any(),
+    }
     };
     let radio = move |(name, words): Choice| {
         view! {

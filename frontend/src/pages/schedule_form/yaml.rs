@@ -76,6 +76,8 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     match &plan.work {
         Work::Workflow(name) => add(true, "workflow", json!(name)),
         task @ Work::Task { .. } => add(true, "task", task_of(task)),
+        // The form has no fields for it: a file would say less than what is there.
+        Work::Kept => {}
     }
     let misfire = misfire(plan);
     add(misfire != json!({}), "misfire", misfire.clone());

@@ -15,10 +15,10 @@
 //! anew, which would find others after what was done: it goes on where it stopped, and does nothing
 //! twice.
 //!
-//! - `deeds`: what is done to each; `sought`: a search as a caller writes it
+//! - `actions`: what is done to each; `query`: a search as a caller writes it
 
-pub(super) mod deeds;
-pub(crate) mod sought;
+pub(super) mod actions;
+pub(crate) mod query;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -33,7 +33,7 @@ use uuid::Uuid;
 use super::{
     BadInput, Call, CommandError, Commands,
     audit::Entry,
-    bulk::{deeds::BulkAction, sought::sought},
+    bulk::{actions::BulkAction, query::sought},
 };
 use crate::{
     access::{Permit, Viewer},

@@ -4,7 +4,7 @@ use timetable::{Fire, Timetable};
 
 use super::Opened;
 use crate::{
-    commands::{CommandError, Commands, bulk::sought::sought},
+    commands::{CommandError, Commands, bulk::query::sought},
     model::{Spec, calendars},
     search::List,
     store::{Window, reads, schedules},

@@ -19,7 +19,7 @@ use crate::{
     commands::{
         BadInput, CommandError, Commands,
         alerts::{MAX_CHANNELS, MAX_RULES, spec_of as alert_spec_of},
-        bulk::sought::sought,
+        bulk::query::sought,
         calendars::spec_of,
         groups::MAX_GROUPS,
         secrets,

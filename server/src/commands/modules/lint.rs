@@ -6,10 +6,7 @@ use timetable::{Timetable, Warning};
 use uuid::Uuid;
 
 use super::file::{File, TaskEntry};
-use crate::{
-    model::BadInput,
-    model::definition::{Definition, Problem},
-};
+use crate::model::{BadInput, Definition, Problem};
 
 /// What is to be said of one schedule.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::check_reason;
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::sought::sought, feeds},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::query::sought, feeds},
     random::new_id,
     search::List,
     store::{Constraint, StoreError, feeds as rows, schedules, users},

@@ -1,14 +1,14 @@
 //! Making, changing and deleting schedules.
 //!
 //! Each is one transaction: the row, its history, the audit log and the idempotency key; those that
-//! are made at the same moment share one (`together`). What a module deploys goes the same way, so
-//! it is checked alike.
+//! are made at the same moment share one (`group_commit`). What a module deploys goes the same way,
+//! so it is checked alike.
 //!
 //! - `bulk`: create many at once; `behind`: what is far behind is accounted for before
 //! - `many_edit`: a change to all that a search finds
-//! - `together`: calls at the same moment in one transaction; `gathering`: how they come together;
-//!   `places`: what they name
-//! - `making`, `writing`: the rows that these and modules write; `composing`: a new schedule's
+//! - `group_commit`: calls at the same moment in one transaction; `batcher`: how they come together;
+//!   `name_cache`: what they name
+//! - `create`, `rows`: the rows that these and modules write; `compose`: a new schedule's
 //! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `suppression`: what a schedule names of calendars
@@ -16,23 +16,23 @@
 //! - `cursor`: where a schedule stands after an edit
 //! - `change`: what an edit changed, in words
 
+pub(super) mod batcher;
 pub(super) mod behind;
 pub(super) mod buffer;
 pub(super) mod bulk;
 pub(super) mod change;
-pub(super) mod composing;
+pub(super) mod compose;
+pub(super) mod create;
 pub(super) mod cursor;
-pub(super) mod gathering;
-pub(super) mod making;
+pub(super) mod group_commit;
 pub(super) mod many_edit;
+pub(super) mod name_cache;
 pub(super) mod pause;
-pub(super) mod places;
 pub(super) mod rollback;
+pub(super) mod rows;
 pub(super) mod skip;
 pub(crate) mod suppression;
-pub(super) mod together;
 pub(super) mod undelete;
-pub(super) mod writing;
 
 use entity::schedule::Model;
 use sea_orm::ConnectionTrait;
@@ -41,7 +41,7 @@ use timetable::Warning;
 use uuid::Uuid;
 
 use super::{
-    Call, CommandError, Commands, UnsetSecret, schedules::together::NotTogether, versions,
+    Call, CommandError, Commands, UnsetSecret, schedules::group_commit::NotTogether, versions,
     workflows::Work,
 };
 use crate::{

@@ -11,7 +11,7 @@ use sea_orm::Set;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Saved, cursor, writing::changed_at};
+use super::{Saved, cursor, rows::changed_at};
 use crate::{
     access::{Operator, Reader, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},

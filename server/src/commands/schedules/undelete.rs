@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     cursor,
-    writing::{changed_at, name_broken, snapshot},
+    rows::{changed_at, name_broken, snapshot},
 };
 use crate::{
     access::Editor,

@@ -16,7 +16,8 @@ use self::watchdog::masked_address;
 use super::BadInput;
 pub(crate) use crate::target::is_reference;
 use crate::{
-    target::{Http, MAX_REDIRECTS, Secret, Target},
+    model::naming,
+    target::{Http, MAX_REDIRECTS, Publish, Secret, Target},
     vault::MASK,
 };
 
@@ -53,6 +54,16 @@ pub(crate) fn masked(target: &Target) -> Target {
             }
         }
         Target::Command(command) => mask(command.env.iter_mut()),
+        Target::Publish(publish) => {
+            for (_, secret) in publish.to.secrets_mut() {
+                // What names a secret says which, and not what.
+                if !is_reference(secret.expose()) {
+                    *secret = Secret::new(MASK);
+                }
+            }
+            let headers = publish.event.headers.iter_mut();
+            mask(headers.filter(|(_, value)| !is_reference(value.expose())));
+        }
         Target::Noop(_) => {}
     }
     target
@@ -65,6 +76,10 @@ pub(crate) fn holds_any(target: &Target) -> bool {
             http.signing_secret.is_some() || !http.headers.keys().all(|name| is_harmless(name))
         }
         Target::Command(command) => !command.env.is_empty(),
+        Target::Publish(publish) => {
+            let mut publish = publish.clone();
+            !publish.to.secrets_mut().is_empty() || !publish.event.headers.is_empty()
+        }
         Target::Noop(_) => false,
     }
 }
@@ -190,7 +205,7 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         (Target::Http(new), old) => {
             let old = match old {
                 Some(Target::Http(old)) => Some(old),
-                Some(Target::Command(_) | Target::Noop(_)) | None => None,
+                Some(Target::Command(_) | Target::Publish(_) | Target::Noop(_)) | None => None,
             };
             retain_http(new, old)
         }
@@ -213,6 +228,13 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
                 Some((name, _)) => Err(unknown(format!("task.target.command.environment.{name}"))),
                 None => Ok(()),
             }
+        }
+        (Target::Publish(new), old) => {
+            let old = match old {
+                Some(Target::Publish(old)) => Some(&**old),
+                Some(Target::Http(_) | Target::Command(_) | Target::Noop(_)) | None => None,
+            };
+            retain_publish(new, old)
         }
         (Target::Noop(_), _) => Ok(()),
     }
@@ -283,6 +305,28 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
     Ok(())
 }
 
+/// As for an origin: a secret follows only to the broker that it was given for.
+fn retain_publish(new: &mut Publish, old: Option<&Publish>) -> Result<(), BadInput> {
+    let mut old = old.filter(|old| old.to.is_same_place(&new.to)).cloned();
+    let broker = new.to.name();
+    for (name, secret) in new.to.secrets_mut() {
+        if secret.expose() == MASK {
+            let mut kept = old.iter_mut().flat_map(|old| old.to.secrets_mut());
+            let kept = kept.find(|(known, _)| *known == name).map(|(_, kept)| kept.clone());
+            let field = format!("task.target.publish.to.{broker}.{}", naming::in_api(name));
+            *secret = kept.ok_or_else(|| unknown(field))?;
+        }
+    }
+    for (name, value) in &mut new.event.headers {
+        if value.expose() == MASK {
+            let kept = old.as_ref().and_then(|old| old.event.headers.get(name)).cloned();
+            let field = format!("task.target.publish.event.headers.{name}");
+            *value = kept.ok_or_else(|| unknown(field))?;
+        }
+    }
+    Ok(())
+}
+
 fn unknown(field: String) -> BadInput {
     let problem = "is the mask of a secret that is not known for this target";
     BadInput::new(field, MASK, problem, "type the value again, or leave it out (empty for none)")
@@ -346,6 +390,27 @@ mod tests {
         assert_eq!(same, command("a", "1"));
         let mut other = command("echo $SMTP_PASS", MASK);
         assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
+    }
+
+    #[test]
+    fn a_password_does_not_follow_to_another_broker() {
+        let publish = |server: &str, password: &str| {
+            let connection = serde_json::json!({
+                "servers": [server], "username": "a", "password": password,
+            });
+            let to = serde_json::json!({ "nats": { "connection": connection, "subject": "a" } });
+            let publish = serde_json::json!({ "publish": { "to": to } });
+            serde_json::from_value::<Target>(publish).unwrap()
+        };
+        let old = publish("nats", "hush");
+        assert_eq!(masked(&old), publish("nats", MASK));
+        let named = publish("nats", "{{ secrets.nats }}");
+        assert_eq!(masked(&named), named);
+        let mut same = publish("nats", MASK);
+        retain(&mut same, Some(&old)).unwrap();
+        assert_eq!(same, old);
+        let error = retain(&mut publish("evil", MASK), Some(&old)).unwrap_err();
+        assert_eq!(error.field, "task.target.publish.to.nats.connection.password");
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! - `registry`: the attempts of this node, from before their start until they are settled;
 //!   `starting`: those between the commit that gives them to this node and their start
 //! - `backfill_watch`: what backfills wait for
+//! - `bisect`: separates from a batch what the database refuses
 //! - `messages`: what those who carry out attempts send to those who write
 //! - `rounds`: how the planner's last rounds went
 
 mod backfill_watch;
+mod bisect;
 mod messages;
 pub(crate) mod nodes;
 mod registry;
@@ -46,6 +48,7 @@ use crate::{
 };
 
 pub(super) use backfill_watch::Watch;
+pub(super) use bisect::Bisect;
 pub(super) use messages::{Asked, LogMessage, Written};
 pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
 pub(super) use rounds::Rounds;

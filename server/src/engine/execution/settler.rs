@@ -11,7 +11,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::{core::Core, signals::Kind},
+    engine::{
+        core::{Bisect, Core},
+        signals::Kind,
+    },
     store::{DatabaseTransaction, StoreError, holds::Settlement},
 };
 
@@ -109,7 +112,7 @@ fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Sett
 /// tried until it is written. Should this process die first, recovery finds the run. What the
 /// database refuses is separated from the others by halves, so that one attempt holds up no other.
 async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
-    let mut parts = portions(batch);
+    let mut parts = Bisect::new(portions(batch).into_iter().rev());
     let mut begun = Some(tx);
     let mut pause = FIRST_PAUSE;
     let mut is_told = false;
@@ -135,18 +138,17 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
             }
             core.pause(pause, renewed).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
-            parts.push(part);
-        } else if part.len() > 1 {
-            let middle = usize::midpoint(part.start, part.end);
-            parts.extend([middle..part.end, part.start..middle]);
-        } else if let Some(one) = batch.get_mut(part.start) {
+            parts.again(part);
+        } else if let Err(alone) = parts.split(part.clone())
+            && let Some(one) = batch.get_mut(alone)
+        {
             tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
             if one.error.as_deref() == Some(REFUSED) {
                 // Not its outcome is at fault. Nobody here knows it any more: recovery takes over.
                 continue;
             }
             strip(one);
-            parts.push(part);
+            parts.again(part);
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::{
             placement,
         },
     },
+    target::BrokerReport,
 };
 
 /// One question and its answer.
@@ -68,6 +69,9 @@ pub async fn examine(
         checks.push(saturation::check(store, clock, cluster.places(), limits).await?);
     }
     checks.extend(claims(&cluster.refused()));
+    if scope.namespace.is_none() && scope.tag.is_none() {
+        checks.extend(brokers(&cluster.brokers()));
+    }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
     let own = (cluster.name(), cluster.standing(clock));
@@ -116,6 +120,29 @@ fn claims(refused: &[Uuid]) -> Option<Check> {
         issue: Some(format!("{problem}, among them {first}: {help}")),
         bare: Some(format!("{problem}: {help}")),
         nodes: vec![],
+    })
+}
+
+/// Whether this node reaches the brokers that tasks publish to. One that is away is worth saying; it
+/// makes nobody but its tasks ill, as a receiver of requests does.
+fn brokers(reports: &[BrokerReport]) -> Option<Check> {
+    if reports.is_empty() {
+        return None;
+    }
+    let failing = |report: &BrokerReport| report.failing.clone().zip(Some(report.place.clone()));
+    let away: Vec<_> = reports.iter().filter_map(failing).collect();
+    let (count, all) = (away.len(), reports.len());
+    let problem = format!("{count} of {all} brokers could not be reached");
+    let issue = away.first().map(|((since, why), place)| {
+        format!("{problem}, among them {place}, {} s ago: {why}", since.as_secs())
+    });
+    Some(Check {
+        name: "brokers",
+        healthy: true,
+        value: format!("{} of {all}", all - count),
+        limit: None,
+        bare: issue.is_some().then_some(problem),
+        issue,
     })
 }
 
@@ -272,6 +299,25 @@ mod tests {
         let told = check.issue_for(true).unwrap();
         assert!(told.contains("of 2 schedules, among them 00000000-"), "{told}");
         assert!(!check.issue_for(false).unwrap().contains("00000000-"));
+    }
+
+    #[test]
+    fn a_broker_that_is_away_is_named_to_the_known_and_makes_nobody_ill() {
+        assert_eq!(brokers(&[]), None);
+        let report = |failing: Option<&str>| BrokerReport {
+            broker: "redis",
+            place: "redis://cache:6379".to_owned(),
+            is_open: failing.is_none(),
+            failing: failing.map(|why| (std::time::Duration::from_secs(3), why.to_owned())),
+        };
+        assert_eq!(brokers(&[report(None)]).unwrap().issue, None);
+        let check = brokers(&[report(None), report(Some("refused"))]).unwrap();
+        assert!(check.healthy && check.value == "1 of 2");
+        assert_eq!(
+            check.issue_for(true).unwrap(),
+            "1 of 2 brokers could not be reached, among them redis://cache:6379, 3 s ago: refused"
+        );
+        assert!(!check.issue_for(false).unwrap().contains("cache"));
     }
 
     #[test]

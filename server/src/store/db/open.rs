@@ -5,7 +5,7 @@ use std::{
     fs::{DirBuilder, OpenOptions},
     io::ErrorKind,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -318,6 +318,11 @@ pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schem
         Some(migration) => Err(StoreError::SchemaNewer { url: masked(url), migration }),
         None => Ok(Schema { applied: done, pending }),
     }
+}
+
+/// The file that the address of a database leads to, if it is one.
+pub fn file_of(url: &str) -> Option<PathBuf> {
+    matches!(is_file(url), Ok(true)).then(|| path_in(url).to_owned())
 }
 
 /// The path in the address of a SQLite file.

@@ -1,4 +1,4 @@
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{error::Error, io, net::SocketAddr, sync::Arc};
 
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -36,25 +36,47 @@ impl Resolver {
     }
 }
 
+impl Resolver {
+    /// The addresses of a name that may be reached, with port 0.
+    pub(crate) async fn admitted(&self, name: &str) -> Result<Vec<SocketAddr>, Unreachable> {
+        let found = (self.lookup)(name.to_owned());
+        judged(self.egress, name, found).await
+    }
+}
+
+/// Why a name leads nowhere.
+type Unreachable = Box<dyn Error + Send + Sync>;
+
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (egress, name) = (self.egress, name.as_str().to_owned());
         let found = (self.lookup)(name.clone());
         Box::pin(async move {
-            let found = found.await?;
-            let mut admitted = Vec::with_capacity(found.len());
-            let mut refused = None;
-            for address in found {
-                match egress.admit_address(address.ip()) {
-                    Ok(()) => admitted.push(address),
-                    Err(reason) => refused = refused.or(Some(reason)),
-                }
-            }
-            match refused {
-                Some(reason) if admitted.is_empty() => Err(NameRefused { name, reason }.into()),
-                Some(_) | None => Ok(Box::new(admitted.into_iter()) as Addrs),
-            }
+            let admitted = judged(egress, &name, found).await?;
+            Ok(Box::new(admitted.into_iter()) as Addrs)
         })
+    }
+}
+
+async fn judged(
+    egress: Egress,
+    name: &str,
+    found: BoxFuture<'static, io::Result<Vec<SocketAddr>>>,
+) -> Result<Vec<SocketAddr>, Unreachable> {
+    let found = found.await?;
+    let mut admitted = Vec::with_capacity(found.len());
+    let mut refused = None;
+    for address in found {
+        match egress.admit_address(address.ip()) {
+            Ok(()) => admitted.push(address),
+            Err(reason) => refused = refused.or(Some(reason)),
+        }
+    }
+    match refused {
+        Some(reason) if admitted.is_empty() => {
+            Err(NameRefused { name: name.to_owned(), reason }.into())
+        }
+        Some(_) | None => Ok(admitted),
     }
 }
 

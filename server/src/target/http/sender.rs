@@ -1,9 +1,11 @@
 use std::{
     future::Future,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use reqwest::{Client, Response};
+use rustls::RootCertStore;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -62,6 +64,16 @@ impl Sender {
             None => Ok(self.client.clone()),
             Some(identity) => self.certified.get(identity, || self.factory.client_with(identity)),
         }
+    }
+
+    /// The client that sends them.
+    pub(in crate::target) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The authorities that are trusted.
+    pub(in crate::target) fn roots(&self) -> &Arc<RootCertStore> {
+        self.factory.roots()
     }
 
     /// Whether `definition` could be sent.

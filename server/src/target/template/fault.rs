@@ -45,9 +45,16 @@ impl Fault {
 
 /// Whether the text in a field may be a secret, and is not shown.
 fn holds_secrets(field: &str) -> bool {
-    ["http.headers.", "http.signing_secret", "http.client_certificate", "http.url", "command.env."]
-        .iter()
-        .any(|start| field.starts_with(start))
+    const HOLDING: [&str; 7] = [
+        "http.headers.",
+        "http.signing_secret",
+        "http.client_certificate",
+        "http.url",
+        "command.env.",
+        "publish.event.headers.",
+        "publish.to.",
+    ];
+    HOLDING.iter().any(|start| field.starts_with(start))
 }
 
 /// What an error may say. Its own words are repeated only where they cannot hold a value of the

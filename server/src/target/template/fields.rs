@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::target::{Secret, Target, TargetError};
+use crate::target::{Broker, Connection, Publish, Secret, Target, TargetError};
 
 /// What has to be filled in before a target can act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,76 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
             let directory = command.directory.as_mut();
             directory.map_or(Ok(()), |directory| text("command.directory", directory, with))
         }
+        Target::Publish(publish) => self::publish(publish, with),
         Target::Noop(_) => Ok(()),
     }
+}
+
+/// All texts of an event, and of a broker all but the places of its servers.
+fn publish(publish: &mut Publish, with: &mut Replace<'_>) -> Result<(), TargetError> {
+    broker(&mut publish.to, with)?;
+    let event = &mut publish.event;
+    let own = [("type", &mut event.kind), ("source", &mut event.source)];
+    for (name, value) in own.into_iter().chain([("subject", &mut event.subject)]) {
+        optional(&format!("publish.event.{name}"), value, with)?;
+    }
+    for (name, value) in &mut event.headers {
+        secret(&format!("publish.event.headers.{name}"), value, with)?;
+    }
+    let payload = event.payload.as_mut();
+    payload.map_or(Ok(()), |payload| json("publish.event.payload", payload, with))
+}
+
+fn broker(broker: &mut Broker, with: &mut Replace<'_>) -> Result<(), TargetError> {
+    match broker {
+        Broker::Kafka(kafka) => {
+            connection("publish.to.kafka.connection", &mut kafka.connection, with)?;
+            text("publish.to.kafka.topic", &mut kafka.topic, with)?;
+            optional("publish.to.kafka.key", &mut kafka.key, with)?;
+            optional("publish.to.kafka.partition", &mut kafka.partition, with)
+        }
+        Broker::Nats(nats) => {
+            connection("publish.to.nats.connection", &mut nats.connection, with)?;
+            text("publish.to.nats.subject", &mut nats.subject, with)?;
+            optional("publish.to.nats.stream", &mut nats.stream, with)
+        }
+        Broker::Rabbitmq(rabbitmq) => {
+            connection("publish.to.rabbitmq.connection", &mut rabbitmq.connection, with)?;
+            text("publish.to.rabbitmq.vhost", &mut rabbitmq.vhost, with)?;
+            text("publish.to.rabbitmq.exchange", &mut rabbitmq.exchange, with)?;
+            text("publish.to.rabbitmq.routing_key", &mut rabbitmq.routing_key, with)
+        }
+        Broker::Redis(redis) => {
+            connection("publish.to.redis.connection", &mut redis.connection, with)?;
+            text("publish.to.redis.stream", &mut redis.stream, with)
+        }
+        Broker::Sqs(sqs) => {
+            text("publish.to.sqs.access_key_id", &mut sqs.access_key_id, with)?;
+            secret("publish.to.sqs.secret_access_key", &mut sqs.secret_access_key, with)?;
+            if let Some(token) = &mut sqs.session_token {
+                secret("publish.to.sqs.session_token", token, with)?;
+            }
+            optional("publish.to.sqs.group", &mut sqs.group, with)
+        }
+    }
+}
+
+fn connection(
+    field: &str,
+    connection: &mut Connection,
+    with: &mut Replace<'_>,
+) -> Result<(), TargetError> {
+    optional(&format!("{field}.username"), &mut connection.username, with)?;
+    let password = connection.password.as_mut();
+    password.map_or(Ok(()), |password| secret(&format!("{field}.password"), password, with))
+}
+
+fn optional(
+    field: &str,
+    value: &mut Option<String>,
+    with: &mut Replace<'_>,
+) -> Result<(), TargetError> {
+    value.as_mut().map_or(Ok(()), |value| text(field, value, with))
 }
 
 fn text(field: &str, text: &mut String, with: &mut Replace<'_>) -> Result<(), TargetError> {
@@ -124,6 +192,9 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
             str::to_owned,
         )),
         header if header.starts_with("http.headers.") => Some("x".to_owned()),
+        "publish.to.kafka.partition" => Some("0".to_owned()),
+        "publish.event.payload" => None,
+        broker if broker.starts_with("publish.") => Some("x".to_owned()),
         // None, as far as the rest is concerned.
         CERTIFICATE => Some(String::new()),
         SIGNING => Some(format!("whsec_{}", "A".repeat(32))),

@@ -232,7 +232,7 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
         (Verdict::Pending, Reason::AwaitingHandoff),
     ];
     for (hours, (verdict, reason)) in (1..).zip(verdicts) {
-        let at = Timestamp::from(noon() - chrono::TimeDelta::hours(hours));
+        let at = Timestamp::from(noon() - TimeDelta::hours(hours));
         let row = fire::Model {
             id: Uuid::now_v7(),
             namespace_id: Uuid::nil(),

@@ -36,6 +36,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("AlertRule.channels", Limit(10)),
     ("AlertRule.on", Own),
     ("AlertRulePreview.messages", Limit(200)),
+    ("BrokerConnection.servers", Limit(8)),
     ("BufferPayload.purged", Limit(1_000)),
     ("Calendar.dates", Limit(2_000)),
     ("Calendar.ranges", Limit(2_000)),
@@ -45,6 +46,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("CalendarWindow.weekdays", Own),
     ("CandidateForecast.quieter", Limit(5)),
     ("CandidateForecast.starts", Limit(100)),
+    ("CloudEvent.headers", Limit(32)),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
     // Beside those of the timing, a secret each that is not set.

@@ -35,6 +35,7 @@ mod pinging;
 mod planning;
 mod planted;
 mod problems;
+mod publish;
 mod quotas;
 mod repeating;
 mod resuming;

@@ -1,5 +1,6 @@
 use super::{files, root};
 use crate::{
+    packaging::secrets_key,
     settings::repository,
     support::{Command, Server, TestDatabase},
 };
@@ -41,8 +42,7 @@ fn every_example_is_described_and_passes_the_linter() {
 async fn every_example_is_deployed_and_changes_nothing_the_second_time() {
     let database = TestDatabase::sqlite().await;
     let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("secrets.key");
-    std::fs::write(&key, Command::new(&["secret", "new-key"]).run().done()).unwrap();
+    let key = secrets_key(folder.path());
     let config = folder.path().join("carillon.toml");
     let settings = format!(
         "allow_commands = true\negress.private_addresses = true\nsecrets.key_file = '{}'\n",
@@ -77,7 +77,7 @@ fn the_linter_refuses_a_file_with_its_place_and_counts_what_it_warns_of() {
         )
     };
     let good = lint(&schedule("0 2 * * *"), &["--strict"]).done();
-    assert_eq!(good, "m.yaml: a: At 02:00 every day.\n");
+    assert_eq!(good, "m.yaml: a: At 02:00 every day. Times are those of UTC.\n");
     let warned = lint(&schedule("*/7 * * * *"), &[]).done();
     assert!(warned.contains("m.yaml: a: warning: "), "{warned}");
     assert_eq!(lint(&schedule("*/7 * * * *"), &["--strict"]).refused(1), "1 warnings");

@@ -46,10 +46,12 @@ fn the_compose_files_start_the_image_as_it_is() {
     }
 }
 
-/// A stand-in for the binary: what is packed is not run here, and a real one takes long to pack.
+/// A stand-in for the binary, which takes long to pack: it writes man pages and completions.
 fn stand_in(folder: &Path) -> String {
     let path = folder.join("carillon");
-    fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+    let script = "#!/bin/sh\ncase $1 in\nman) mkdir -p \"$2\" && echo .TH >\"$2/carillon.1\" ;;\n\
+                  completions) echo \"# $2\" ;;\nesac\n";
+    fs::write(&path, script).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -120,6 +122,8 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
         ("-rw-r--r-- root/root", "./usr/lib/systemd/system/carillon.service"),
         ("-rw-r----- root/root", "./etc/carillon/carillon.toml"),
         ("-rw-r--r-- root/root", "./usr/share/doc/carillon/copyright"),
+        ("-rw-r--r-- root/root", "./usr/share/man/man1/carillon.1.gz"),
+        ("-rw-r--r-- root/root", "./usr/share/bash-completion/completions/carillon"),
     ] {
         let is_there = |line: &str| line.starts_with(mode) && line.ends_with(file);
         assert!(listed.lines().any(is_there), "no {mode} {file}: {listed}");
@@ -154,6 +158,9 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
+    // What scripts/dist asks of the binary, too.
+    assert_taken(&["man"]);
+    assert_taken(&["completions"]);
 
     let action = yaml("action.yml");
     let steps = action["runs"]["steps"].as_array().unwrap();

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use sea_orm::Iterable;
 
+use super::root;
 use crate::settings::repository;
 
 /// The states of the diagram beneath a heading, and those that a step leads from.
@@ -36,4 +37,20 @@ fn the_diagrams_have_the_states_that_are_stored() {
         assert_eq!(states, stored, "{heading}");
         assert!(states.is_subset(&left), "{heading}: a state leads nowhere, not even to the end");
     }
+}
+
+#[test]
+fn the_walkthroughs_name_files_that_are_there() {
+    let page = repository("docs/ARCHITECTURE.md");
+    let (_, walks) = page.split_once("\n## Three walkthroughs\n").unwrap();
+    let walks = walks.split_once("\n## ").unwrap().0;
+    let named = walks.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs"));
+    let mut count = 0;
+    for file in named {
+        let is_there =
+            [root(), root().join("server/src")].iter().any(|place| place.join(file).exists());
+        assert!(is_there, "there is no {file}");
+        count += 1;
+    }
+    assert!(count > 25, "{count} files");
 }

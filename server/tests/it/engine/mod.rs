@@ -43,6 +43,7 @@ mod pause;
 mod plant;
 mod preview_holds;
 mod pruning;
+mod publish;
 mod queues;
 mod quotas;
 mod recovery;

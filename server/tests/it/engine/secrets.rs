@@ -27,7 +27,7 @@ on_both!(
 
 const VALUE: &str = "p@ss/wörd 7?&";
 
-fn vault(key: &str) -> Vault {
+pub(super) fn vault(key: &str) -> Vault {
     Vault::new(Key::read(&key.repeat(32)).unwrap(), None)
 }
 
@@ -35,7 +35,7 @@ async fn keep(world: &World, vault: &Vault, name: &str) {
     keep_value(world, vault, name, VALUE).await;
 }
 
-async fn keep_value(world: &World, vault: &Vault, name: &str, value: &str) {
+pub(super) async fn keep_value(world: &World, vault: &Vault, name: &str, value: &str) {
     let place = Place::Secret { namespace: world.namespace, name };
     let sealed = vault.seal(place, &value.into()).unwrap();
     let row = secret::Model {

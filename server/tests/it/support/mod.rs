@@ -7,12 +7,14 @@
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
 //! - `postgres`: the server behind it
+//! - `broker`: a broker that tasks publish to, to be killed, frozen and started again
 //! - `redis`: a Redis server, to be killed, frozen and flushed
 //! - `replicas`: a primary and its synchronous standby, to be killed and promoted
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, asked over HTTP
 //! - `socket`: a subscription to it
 
+mod broker;
 mod command;
 mod database;
 pub(crate) mod postgres;
@@ -21,6 +23,7 @@ mod replicas;
 mod server;
 mod socket;
 
+pub(crate) use broker::{Broker, tool};
 pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
 pub(crate) use redis::Redis;

@@ -147,6 +147,11 @@ impl Redis {
         self.try_say(command).expect("an answer of Redis")
     }
 
+    /// All lines of its answer.
+    pub(crate) fn all(&self, command: &str) -> Vec<String> {
+        self.try_all(command).expect("an answer of Redis")
+    }
+
     fn try_say(&self, command: &str) -> Option<String> {
         self.try_all(command)?.into_iter().next()
     }

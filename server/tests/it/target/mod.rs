@@ -7,6 +7,7 @@ mod egress;
 mod http;
 mod limits;
 mod processes;
+mod publish;
 mod redirects;
 mod signatures;
 mod support;

@@ -86,10 +86,10 @@ async fn a_path_does_not_leave_the_folder() {
 async fn the_documentation_is_served_beside_the_console() {
     let database = TestDatabase::sqlite().await;
     let folder = console();
-    let docs = folder.path().join("docs/runbooks");
-    std::fs::create_dir_all(&docs).unwrap();
-    std::fs::write(docs.join("../index.html"), "<title>begin</title>").unwrap();
-    std::fs::write(docs.join("CarillonDown.html"), "<title>down</title>").unwrap();
+    let docs = folder.path().join("docs");
+    std::fs::create_dir_all(docs.join("runbooks")).unwrap();
+    std::fs::write(docs.join("index.html"), "<title>begin</title>").unwrap();
+    std::fs::write(docs.join("runbooks/CarillonDown.html"), "<title>down</title>").unwrap();
     let server =
         Server::start_with(&database, &["--console-dist", folder.path().to_str().unwrap()]);
     let get = async |path: &str| {

@@ -84,6 +84,6 @@ impl Hidden {
 pub(super) fn carrying(request: Target, payload: Value) -> Target {
     match request {
         Target::Http(http) => Target::Http(Http { body: Some(payload), ..http }),
-        other @ (Target::Command(_) | Target::Noop(_)) => other,
+        other @ (Target::Command(_) | Target::Publish(_) | Target::Noop(_)) => other,
     }
 }

@@ -27,6 +27,7 @@ use crate::{
         leases::Theirs,
         nodes::{Doubt, Living, Silent},
     },
+    target::{BrokerReport, Executor},
 };
 
 /// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.
@@ -38,6 +39,7 @@ pub struct Cluster {
 #[derive(Debug, Default)]
 struct Inner {
     settings: Settings,
+    executor: Option<Arc<Executor>>,
     seen: RwLock<Seen>,
     reading: Mutex<Option<Reading>>,
     steps: Mutex<Steps>,
@@ -84,10 +86,11 @@ pub enum Standing {
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, executor: Arc<Executor>) -> Self {
         let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
         let meter = Meter::new(settings.quotas);
-        Self { inner: Arc::new(Inner { settings, places, meter, ..Inner::default() }) }
+        let executor = Some(executor);
+        Self { inner: Arc::new(Inner { settings, executor, places, meter, ..Inner::default() }) }
     }
 
     /// Whether the node may schedule, as far as it knows.
@@ -198,6 +201,12 @@ impl Cluster {
     /// The schedules whose fires the database refuses to this node.
     pub fn refused(&self) -> Vec<Uuid> {
         self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How the connections of this node to brokers fare.
+    pub fn brokers(&self) -> Vec<BrokerReport> {
+        let executor = self.inner.executor.as_ref();
+        executor.map_or_else(Vec::new, |executor| executor.broker_reports())
     }
 
     /// The places of this node.

@@ -32,7 +32,7 @@ use crate::{
     engine::{
         EngineError,
         cluster::LeaseTerm,
-        core::Core,
+        core::{Bisect, Core},
         places::{Claim, NoPlace, Place},
     },
     model::definition::Known,
@@ -93,19 +93,20 @@ pub(in crate::engine) async fn hand_over(
     let mut handed = HandedOver::default();
     let mut failed = None;
     let batch = usize::try_from(core.settings.batch).unwrap_or(usize::MAX);
-    let mut parts: Vec<&[Intent]> = intents.chunks(batch).rev().collect();
+    let end_of = |start: usize| start.saturating_add(batch).min(intents.len());
+    let starts: Vec<usize> = (0..intents.len()).step_by(batch).collect();
+    let mut parts = Bisect::new(starts.into_iter().map(|start| start..end_of(start)));
     while let Some(part) = parts.pop() {
-        match (hand_over_batch(core, part, recovery).await, part) {
-            (Ok(more), _) => handed += more,
-            (Err(error), [one]) if error.is_refusal() => {
-                // It stays an intent: recovery tries again, and gives up in the end.
-                tracing::error!(fire = %one.id, "failed to hand over a fire: {error}");
+        match hand_over_batch(core, &intents[part.clone()], recovery).await {
+            Ok(more) => handed += more,
+            Err(error) if error.is_refusal() => {
+                if let Err(one) = parts.split(part) {
+                    // It stays an intent: recovery tries again, and gives up in the end.
+                    let fire = intents[one].id;
+                    tracing::error!(%fire, "failed to hand over a fire: {error}");
+                }
             }
-            (Err(error), _) if error.is_refusal() => {
-                let (first, second) = part.split_at(part.len() / 2);
-                parts.extend([second, first]);
-            }
-            (Err(error), _) => failed = Some(error),
+            Err(error) => failed = Some(error),
         }
     }
     failed.map_or(Ok(handed), Err)

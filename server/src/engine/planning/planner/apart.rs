@@ -8,12 +8,16 @@ use std::{
 };
 
 use super::{
-    aside::Aside,
     claim::{Claimed, claim},
     lock::{lock_due, lock_these},
+    quarantine::Quarantine,
 };
 use crate::{
-    engine::{EngineError, cluster::Share, core::Core},
+    engine::{
+        EngineError,
+        cluster::Share,
+        core::{Bisect, Core},
+    },
     store::candidates::Candidate,
 };
 use chrono::{DateTime, Utc};
@@ -21,7 +25,7 @@ use chrono::{DateTime, Utc};
 /// Claims, and knows what not to.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    aside: Mutex<Aside>,
+    aside: Mutex<Quarantine>,
 }
 
 impl Claims {
@@ -91,18 +95,20 @@ impl Claims {
         candidates: &[Candidate],
     ) -> Result<Claimed, EngineError> {
         let mut claimed = Claimed::default();
-        let mut parts = vec![candidates];
+        let mut parts = Bisect::new(std::iter::once(0..candidates.len()));
         while let Some(part) = parts.pop() {
-            let batch = lock_these(core, now, part, false).await?;
+            let batch = lock_these(core, now, &candidates[part.clone()], false).await?;
             let Some(batch) = batch else {
                 // Somebody else is at it: whatever they leave is to be looked at again.
                 claimed.more_is_due = true;
                 continue;
             };
-            match (claim(core, batch).await, part) {
-                (Ok(some), _) => claimed += some,
-                (Err(error), [one]) if error.is_refusal() => {
-                    let Some(pause) = self.locked().put(*one, core.clock.instant()) else {
+            match claim(core, batch).await {
+                Ok(some) => claimed += some,
+                Err(error) if error.is_refusal() => {
+                    let Err(alone) = parts.split(part) else { continue };
+                    let one = candidates[alone];
+                    let Some(pause) = self.locked().put(one, core.clock.instant()) else {
                         return Err(error);
                     };
                     tracing::error!(
@@ -114,11 +120,7 @@ impl Claims {
                     // What is due behind the others was not looked at.
                     claimed.more_is_due = true;
                 }
-                (Err(error), _) if error.is_refusal() => {
-                    let (first, second) = part.split_at(part.len() / 2);
-                    parts.extend([second, first]);
-                }
-                (Err(error), _) => return Err(error),
+                Err(error) => return Err(error),
             }
         }
         self.tell(core);
@@ -129,7 +131,7 @@ impl Claims {
         core.cluster.note_refused(self.aside().iter().map(|one| one.id).collect());
     }
 
-    fn locked(&self) -> MutexGuard<'_, Aside> {
+    fn locked(&self) -> MutexGuard<'_, Quarantine> {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,17 +11,17 @@
 //! What is left over is the next round's, at once.
 //!
 //! - `apart`: what the database refuses is separated from what it takes.
-//! - `aside`: what it refuses, and when that is tried again; pure.
+//! - `quarantine`: what it refuses, and when that is tried again; pure.
 //! - `claim`: one batch, one transaction.
 //! - `lock`: what is due, locked for it; `first`: what others go for is left to them.
 //! - `timing`: from a row to its timetable and policies.
 
 mod apart;
-mod aside;
 mod claim;
 mod first;
 mod lock;
 mod over_quota;
+mod quarantine;
 mod timing;
 
 use std::{

@@ -1,0 +1,222 @@
+//! Calendars, backfills, groups, workflows, modules, and what is to come.
+
+use crate::{
+    api::{Ask, operations::planning::*},
+    model::{
+        Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
+        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
+        ScheduleName, Took, Workflow, WorkflowRow, ZoneSchedule,
+    },
+    time::Moment,
+};
+
+pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
+
+/// The first two hundred.
+pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace })
+}
+
+/// The first two hundred schedules, with the calendars that they name.
+pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
+    Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, after: None })
+}
+
+pub(crate) fn create_calendar(
+    input: create_calendar::CreateCalendarInput,
+    key: String,
+) -> Ask<String> {
+    Ask::new::<CreateCalendar>(create_calendar::Variables { input, key: Some(key) })
+}
+
+pub(crate) fn update_calendar(input: update_calendar::UpdateCalendarInput) -> Ask<String> {
+    Ask::new::<UpdateCalendar>(update_calendar::Variables { input })
+}
+
+pub(crate) fn delete_calendar(id: String, expected_version: i64) -> Ask<String> {
+    Ask::new::<DeleteCalendar>(delete_calendar::Variables { id, expected_version })
+}
+
+pub(crate) fn backfills(namespace: String, place: Place, size: usize) -> Ask<Page<Backfill>> {
+    let (first, after, last, before) = place.arguments(size);
+    Ask::new::<Backfills>(backfills::Variables { namespace, first, after, last, before })
+}
+
+pub(crate) fn backfill(id: String, after: Option<String>) -> Ask<BackfillDetail> {
+    Ask::new::<BackfillOne>(backfill_one::Variables { id, after })
+}
+
+/// What a backfill is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BackfillOrderOf {
+    pub(crate) schedule_id: String,
+    pub(crate) from: Moment,
+    pub(crate) to: Moment,
+    pub(crate) mode: BackfillMode,
+}
+
+/// `standing` narrows the list; without one it is what would run.
+pub(crate) fn preview_backfill(
+    order: BackfillOrderOf,
+    standing: Option<BackfillStanding>,
+    after: Option<String>,
+) -> Ask<BackfillPreview> {
+    let BackfillOrderOf { schedule_id, from, to, mode } = order;
+    let selected_only = standing.is_none();
+    Ask::new::<PreviewBackfill>(preview_backfill::Variables {
+        schedule_id,
+        from,
+        to,
+        mode,
+        standing,
+        selected_only,
+        after,
+    })
+}
+
+pub(crate) fn create_backfill(
+    what: BackfillOrderOf,
+    order: BackfillOrder,
+    concurrency: i64,
+    reason: String,
+    key: String,
+) -> Ask<String> {
+    let BackfillOrderOf { schedule_id, from, to, mode } = what;
+    let key = Some(key);
+    Ask::new::<CreateBackfill>(create_backfill::Variables {
+        schedule_id,
+        from,
+        to,
+        mode,
+        order,
+        concurrency,
+        reason,
+        key,
+    })
+}
+
+pub(crate) fn pause_backfill(id: String) -> Ask<String> {
+    Ask::new::<PauseBackfill>(pause_backfill::Variables { id })
+}
+
+pub(crate) fn resume_backfill(id: String) -> Ask<String> {
+    Ask::new::<ResumeBackfill>(resume_backfill::Variables { id })
+}
+
+pub(crate) fn cancel_backfill(id: String, reason: Option<String>) -> Ask<String> {
+    Ask::new::<CancelBackfill>(cancel_backfill::Variables { id, reason })
+}
+
+/// Schedules by name: those that a search finds, or that run a workflow.
+pub(crate) fn schedule_names(
+    namespace: String,
+    search: Option<String>,
+    workflow: Option<String>,
+) -> Ask<Page<ScheduleName>> {
+    let variables = schedule_names::Variables { namespace, search, workflow, first: 100 };
+    Ask::new::<ScheduleNames>(variables)
+}
+
+/// How long the last successful runs of a schedule took.
+pub(crate) fn pace(namespace: String, schedule_id: String) -> Ask<Vec<Took>> {
+    Ask::new::<Pace>(pace::Variables { namespace, schedule_id })
+}
+
+pub(crate) fn groups(namespace: String) -> Ask<Vec<Group>> {
+    Ask::new::<GroupList>(group_list::Variables { namespace })
+}
+
+/// The live runs that a search finds.
+pub(crate) fn group_runs(namespace: String, search: String) -> Ask<Vec<GroupRun>> {
+    Ask::new::<GroupRuns>(group_runs::Variables { namespace, search })
+}
+
+pub(crate) fn create_group(
+    namespace: String,
+    name: String,
+    max_runs: i64,
+    key: String,
+) -> Ask<String> {
+    let input = create_group::CreateConcurrencyGroupInput { namespace, name, max_runs };
+    Ask::new::<CreateGroup>(create_group::Variables { input, key: Some(key) })
+}
+
+pub(crate) fn update_group(
+    id: String,
+    expected_version: i64,
+    name: String,
+    max_runs: i64,
+) -> Ask<String> {
+    let (name, max_runs) = (Some(name), Some(max_runs));
+    let input = update_group::UpdateConcurrencyGroupInput { id, expected_version, name, max_runs };
+    Ask::new::<UpdateGroup>(update_group::Variables { input })
+}
+
+pub(crate) fn delete_group(id: String) -> Ask<String> {
+    Ask::new::<DeleteGroup>(delete_group::Variables { id })
+}
+
+pub(crate) fn workflow_list(
+    namespace: String,
+    place: Place,
+    size: usize,
+) -> Ask<Page<WorkflowRow>> {
+    let (first, after) = place.forward(size);
+    Ask::new::<WorkflowList>(workflow_list::Variables { namespace, first, after })
+}
+
+pub(crate) fn workflow(id: String) -> Ask<Workflow> {
+    Ask::new::<WorkflowOne>(workflow_one::Variables { id })
+}
+
+pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> {
+    let expected_version = Some(expected_version);
+    Ask::new::<DeleteWorkflow>(delete_workflow::Variables { id, expected_version })
+}
+
+/// The first two hundred.
+pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
+    Ask::new::<Modules>(modules::Variables { namespace })
+}
+
+pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
+    Ask::new::<ModuleDrift>(module_drift::Variables { namespace, name })
+}
+
+/// The files of all modules, of one, or of what a search finds.
+pub(crate) fn export(
+    namespace: String,
+    module: Option<String>,
+    search: Option<String>,
+) -> Ask<Vec<Exported>> {
+    Ask::new::<ExportModules>(export_modules::Variables { namespace, module, search })
+}
+
+/// Only says what would happen.
+pub(crate) fn plan(source: String, prune: bool, adopt: bool) -> Ask<Plan> {
+    Ask::new::<PlanModule>(plan_module::Variables { source, prune, adopt })
+}
+
+/// Answers the module's name.
+pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> Ask<String> {
+    let (reason, key) = (None, Some(key));
+    Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
+}
+
+/// What is to come within some hours, and the first fires of it.
+pub(crate) fn upcoming(
+    namespace: String,
+    from: Option<Moment>,
+    hours: i64,
+) -> Ask<crate::model::Forecast> {
+    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
+}
+
+/// The schedules that a search finds, with what they do from an instant on.
+pub(crate) fn zone_fires(
+    namespace: String,
+    search: String,
+    from: Moment,
+) -> Ask<Vec<ZoneSchedule>> {
+    Ask::new::<ZoneFires>(zone_fires::Variables { namespace, search, from })
+}

@@ -1,0 +1,44 @@
+//! The operations of the pages of Plan and Build.
+
+use graphql_client::GraphQLQuery;
+
+use super::{DateTime, Long, Operation, UUID};
+use crate::model::{
+    Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
+    BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
+    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, GapPolicy, Group, GroupRun,
+    HttpAnswer, Module, OverlapHourPolicy, Page, Plan, RunState, ScheduleName, Took, Weekday,
+    Workflow, WorkflowRow, ZoneSchedule,
+};
+
+operations! {
+    CalendarList = "graphql/calendar_list.graphql", "/calendars" => Page<Calendar>;
+    CalendarUsers = "graphql/calendar_users.graphql", "/schedules/nodes" => Vec<CalendarUser>;
+    CreateCalendar = "graphql/create_calendar.graphql", "/createCalendar/calendar/id" => String;
+    UpdateCalendar = "graphql/update_calendar.graphql", "/updateCalendar/calendar/id" => String;
+    DeleteCalendar = "graphql/delete_calendar.graphql", "/deleteCalendar/id" => String;
+    Backfills = "graphql/backfills.graphql", "/backfills" => Page<Backfill>;
+    BackfillOne = "graphql/backfill.graphql", "/backfill" => BackfillDetail;
+    PreviewBackfill = "graphql/preview_backfill.graphql", "/previewBackfill" => BackfillPreview;
+    CreateBackfill = "graphql/create_backfill.graphql", "/createBackfill/backfill/id" => String;
+    PauseBackfill = "graphql/pause_backfill.graphql", "/pauseBackfill/backfill/id" => String;
+    ResumeBackfill = "graphql/resume_backfill.graphql", "/resumeBackfill/backfill/id" => String;
+    CancelBackfill = "graphql/cancel_backfill.graphql", "/cancelBackfill/backfill/id" => String;
+    ScheduleNames = "graphql/schedule_names.graphql", "/schedules" => Page<ScheduleName>;
+    Pace = "graphql/pace.graphql", "/runs/nodes" => Vec<Took>;
+    GroupList = "graphql/group_list.graphql", "/concurrencyGroups" => Vec<Group>;
+    GroupRuns = "graphql/group_runs.graphql", "/runs/nodes" => Vec<GroupRun>;
+    CreateGroup = "graphql/create_group.graphql", "/createConcurrencyGroup/group/id" => String;
+    UpdateGroup = "graphql/update_group.graphql", "/updateConcurrencyGroup/group/id" => String;
+    DeleteGroup = "graphql/delete_group.graphql", "/deleteConcurrencyGroup/id" => String;
+    WorkflowList = "graphql/workflow_list.graphql", "/workflows" => Page<WorkflowRow>;
+    WorkflowOne = "graphql/workflow.graphql", "/workflow" => Workflow;
+    DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
+    Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
+    ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
+    ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;
+    PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
+    DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;
+    Forecast = "graphql/upcoming.graphql", "/upcoming" => ForecastAnswer;
+    ZoneFires = "graphql/zone_fires.graphql", "/schedules/nodes" => Vec<ZoneSchedule>;
+}

@@ -1,0 +1,129 @@
+//! Backfills: orders to run a schedule for instants of the past.
+
+use serde::Deserialize;
+
+use super::{
+    BackfillFireState, BackfillMode, BackfillOrder, BackfillStanding, BackfillState, FireKind,
+    Full, Page, Row, fire::Reason, run::ScheduleRef,
+};
+use crate::time::Moment;
+
+/// A backfill in a list.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Backfill {
+    pub(crate) id: String,
+    pub(crate) schedule: Option<ScheduleRef>,
+    pub(crate) from: Moment,
+    pub(crate) to: Moment,
+    pub(crate) mode: BackfillMode,
+    pub(crate) order: BackfillOrder,
+    pub(crate) concurrency: i64,
+    pub(crate) state: BackfillState,
+    pub(crate) reason: String,
+    pub(crate) created_by: String,
+    pub(crate) created_at: Moment,
+    pub(crate) finished_at: Option<Moment>,
+    pub(crate) pause: Option<Stop>,
+    pub(crate) cancel: Option<Stop>,
+    pub(crate) progress: Progress,
+}
+
+/// Who stopped it, and why.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Stop {
+    pub(crate) by: String,
+    pub(crate) at: Moment,
+    pub(crate) reason: Option<String>,
+}
+
+/// Its fires by what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(crate) struct Progress {
+    pub(crate) total: i64,
+    pub(crate) pending: i64,
+    pub(crate) running: i64,
+    pub(crate) succeeded: i64,
+    pub(crate) failed: i64,
+    pub(crate) cancelled: i64,
+    pub(crate) skipped: i64,
+}
+
+impl Backfill {
+    pub(crate) fn zone(&self) -> Option<String> {
+        self.schedule.as_ref().map(|schedule| schedule.timing.zone.clone())
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        self.schedule.as_ref().map_or("A deleted schedule", |schedule| &schedule.name)
+    }
+}
+
+impl Row for Backfill {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// A backfill with a page of its fires.
+pub(crate) type BackfillDetail = Full<Backfill, BackfillFires>;
+
+/// A page of its fires.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct BackfillFires {
+    pub(crate) fires: Page<BackfillFire>,
+}
+
+/// One instant of a backfill.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BackfillFire {
+    pub(crate) scheduled_at: Moment,
+    pub(crate) kind: FireKind,
+    pub(crate) state: BackfillFireState,
+    pub(crate) detail: Option<String>,
+    pub(crate) run: Option<RunRef>,
+}
+
+/// A run, by its key.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct RunRef {
+    pub(crate) id: String,
+}
+
+/// What a backfill of a window would run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct BackfillPreview {
+    pub(crate) total: i64,
+    pub(crate) missing: i64,
+    pub(crate) succeeded: i64,
+    pub(crate) failed: i64,
+    pub(crate) live: i64,
+    pub(crate) suppressed: i64,
+    pub(crate) forgotten: i64,
+    pub(crate) selected: i64,
+    pub(crate) fires: Page<PastFire>,
+}
+
+/// A fire of the window.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct PastFire {
+    pub(crate) at: Moment,
+    pub(crate) kind: FireKind,
+    pub(crate) standing: BackfillStanding,
+    pub(crate) selected: bool,
+    pub(crate) fire: Option<FireReason>,
+}
+
+/// Why the ledger says that it did not run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FireReason {
+    pub(crate) reason: Reason,
+}
+
+/// How long a run took.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Took {
+    pub(crate) duration_ms: Option<i64>,
+}

@@ -1,0 +1,215 @@
+//! What schedules are made of: groups, workflows, modules.
+
+use serde::Deserialize;
+
+use super::{
+    ChangeAction, DriftSide, Named, Row, RunState, Target, TaskCondition, Warning,
+    run::ScheduleRef, task::Retry,
+};
+use crate::time::Moment;
+
+/// A limit that schedules share.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Group {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) max_runs: i64,
+    pub(crate) version: i64,
+    pub(crate) module: Option<String>,
+    pub(crate) running: i64,
+    pub(crate) waiting: i64,
+    pub(crate) schedules: i64,
+}
+
+/// A run that holds or waits for a slot of a group.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GroupRun {
+    pub(crate) id: String,
+    pub(crate) state: RunState,
+    pub(crate) created_at: Moment,
+    pub(crate) started_at: Option<Moment>,
+    pub(crate) priority: i64,
+    pub(crate) schedule: Option<ScheduleRef>,
+    pub(crate) workflow: Named,
+    pub(crate) waits_for: Vec<WaitText>,
+}
+
+/// What a run waits for, for people.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct WaitText {
+    pub(crate) text: String,
+}
+
+impl GroupRun {
+    pub(crate) fn title(&self) -> &str {
+        self.schedule.as_ref().map_or(&self.workflow.name, |schedule| &schedule.name)
+    }
+}
+
+/// A workflow in a list.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorkflowRow {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: i64,
+    pub(crate) module: Option<String>,
+    pub(crate) updated_at: Moment,
+    pub(crate) tasks: Vec<Named>,
+}
+
+impl Row for WorkflowRow {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// A workflow with its tasks and versions.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Workflow {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: i64,
+    pub(crate) module: Option<String>,
+    pub(crate) created_at: Moment,
+    pub(crate) updated_at: Moment,
+    pub(crate) timeout_seconds: Option<f64>,
+    pub(crate) max_parallel: i64,
+    pub(crate) runs_on: Vec<String>,
+    pub(crate) tasks: Vec<Step>,
+    pub(crate) versions: WorkflowVersions,
+}
+
+/// One task of it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Step {
+    pub(crate) name: String,
+    pub(crate) needs: Vec<String>,
+    pub(crate) when: TaskCondition,
+    pub(crate) allow_failure: bool,
+    pub(crate) timeout_seconds: f64,
+    pub(crate) kill_grace_seconds: f64,
+    pub(crate) retry_on: Vec<String>,
+    pub(crate) retry: Retry,
+    pub(crate) target: Target,
+}
+
+/// The definitions that it had, newest first.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct WorkflowVersions {
+    pub(crate) nodes: Vec<WorkflowVersion>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct WorkflowVersion {
+    pub(crate) version: i64,
+    pub(crate) by: String,
+    pub(crate) at: Moment,
+    pub(crate) tasks: Vec<Step>,
+}
+
+/// A module of which something is deployed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Module {
+    pub(crate) name: String,
+    pub(crate) schedules: i64,
+    pub(crate) workflows: i64,
+    pub(crate) changed_at: Moment,
+}
+
+/// What is otherwise than a module declared it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Drift {
+    pub(crate) deployed_by: String,
+    pub(crate) deployed_at: Moment,
+    pub(crate) drifted: Vec<Drifted>,
+}
+
+/// One thing that is.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Drifted {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) side: DriftSide,
+    pub(crate) by: Option<String>,
+    pub(crate) at: Option<Moment>,
+    pub(crate) reason: Option<String>,
+    pub(crate) fields: Vec<FieldChange>,
+}
+
+/// A key whose value is another.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FieldChange {
+    pub(crate) path: String,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+}
+
+/// A module's file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Exported {
+    pub(crate) module: String,
+    pub(crate) is_by_hand: bool,
+    pub(crate) is_part: bool,
+    pub(crate) schedules: i64,
+    pub(crate) source: String,
+}
+
+/// What a deployment would do.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) module: String,
+    pub(crate) changes: Vec<PlannedChange>,
+    pub(crate) effect: Option<Effect>,
+}
+
+/// What would happen to one thing.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct PlannedChange {
+    pub(crate) action: ChangeAction,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) detail: String,
+    pub(crate) fields: Vec<FieldChange>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// What would happen to the fires to come.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Effect {
+    pub(crate) added: i64,
+    pub(crate) removed: i64,
+    pub(crate) is_complete: bool,
+    pub(crate) schedules: Vec<ScheduleEffect>,
+}
+
+/// Of one schedule.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleEffect {
+    pub(crate) name: String,
+    pub(crate) before: Option<i64>,
+    pub(crate) after: Option<i64>,
+    pub(crate) added: i64,
+    pub(crate) removed: i64,
+    pub(crate) added_sample: Vec<Moment>,
+    pub(crate) removed_sample: Vec<Moment>,
+}
+
+/// A schedule of which only the name and the zone are asked for.
+pub(crate) type ScheduleName = ScheduleRef;
+
+impl Row for ScheduleName {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}

@@ -1,0 +1,53 @@
+//! Calendars: named sets of local time that suppress fires.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CalendarMode, Named, Row, Weekday, run::ZoneRef};
+use crate::time::Moment;
+
+/// A calendar.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Calendar {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) mode: CalendarMode,
+    pub(crate) version: i64,
+    pub(crate) dates: Vec<String>,
+    pub(crate) yearly: Vec<String>,
+    pub(crate) weekdays: Vec<Weekday>,
+    pub(crate) ranges: Vec<Range>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) module: Option<String>,
+    pub(crate) updated_at: Moment,
+}
+
+/// From a day or local time to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Range {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+/// Times of the day; without weekdays, of every day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Window {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) weekdays: Vec<Weekday>,
+}
+
+/// A schedule with the calendars that it names.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct CalendarUser {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) timing: ZoneRef,
+    pub(crate) calendars: Vec<Named>,
+}
+
+impl Row for Calendar {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}

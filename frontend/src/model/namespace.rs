@@ -1,0 +1,77 @@
+//! Namespaces, what they may use, and how long they keep what has settled.
+
+use serde::Deserialize;
+
+use super::{Role, Row};
+use crate::time::Moment;
+
+/// A namespace in which one may do something.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Namespace {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) retention_days: Option<i64>,
+    pub(crate) created_at: Moment,
+    pub(crate) role: Option<Role>,
+    pub(crate) quotas: Quotas,
+}
+
+impl Row for Namespace {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What it may use.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Quotas {
+    pub(crate) schedules: Quota,
+    pub(crate) fires_a_minute: Quota,
+    pub(crate) live_runs: Quota,
+    pub(crate) log_bytes_a_day: Quota,
+}
+
+/// One thing of which it may use so much.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(crate) struct Quota {
+    pub(crate) used: i64,
+    pub(crate) limit: Option<i64>,
+    /// As it was set for the namespace; without, as the server is configured.
+    pub(crate) own: Option<i64>,
+}
+
+/// How long a namespace keeps what has settled.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Retention {
+    pub(crate) days: Option<i64>,
+    pub(crate) effective_days: i64,
+    pub(crate) schedules: Vec<OwnRetention>,
+}
+
+/// A schedule that keeps it otherwise.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct OwnRetention {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) days: i64,
+}
+
+/// What retention would remove.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct RetentionPreview {
+    pub(crate) tables: Vec<Figure>,
+}
+
+/// Of one table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Figure {
+    pub(crate) table: String,
+    pub(crate) rows: i64,
+    pub(crate) estimated_bytes: i64,
+    pub(crate) oldest: Option<Moment>,
+    pub(crate) newest: Option<Moment>,
+}

@@ -1,0 +1,134 @@
+//! Who may come in, with what, and what they may do.
+
+use serde::Deserialize;
+
+use super::{Role, Row, ViewerKind};
+use crate::time::Moment;
+
+/// What somebody may do in a namespace; without one, everywhere.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RoleGrant {
+    pub(crate) namespace: Option<String>,
+    pub(crate) role: Role,
+    pub(crate) sees_payloads: bool,
+}
+
+/// A person or a service account.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct User {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) role: Option<Role>,
+    pub(crate) sees_payloads: bool,
+    pub(crate) is_service_account: bool,
+    pub(crate) created_at: Moment,
+    pub(crate) disabled_at: Option<Moment>,
+    pub(crate) signed_in_at: Option<Moment>,
+    pub(crate) issuer: Option<String>,
+    pub(crate) memberships: Vec<RoleGrant>,
+    pub(crate) given_elsewhere: Vec<RoleGrant>,
+}
+
+impl Row for User {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// A member of a namespace.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Membership {
+    pub(crate) user_id: String,
+    pub(crate) user: String,
+    pub(crate) namespace: String,
+    pub(crate) role: Role,
+    pub(crate) sees_payloads: bool,
+    pub(crate) created_at: Moment,
+}
+
+impl Row for Membership {
+    fn id(&self) -> &str {
+        &self.user_id
+    }
+}
+
+/// A key that a program comes in with.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ApiToken {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) owner: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) role: Role,
+    pub(crate) sees_payloads: bool,
+    pub(crate) created_by: String,
+    pub(crate) created_at: Moment,
+    pub(crate) expires_at: Option<Moment>,
+    pub(crate) revoked_at: Option<Moment>,
+    pub(crate) used_at: Option<Moment>,
+}
+
+impl Row for ApiToken {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// A browser that is signed in.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) address: Option<String>,
+    pub(crate) began_at: Option<Moment>,
+    pub(crate) used_at: Option<Moment>,
+    pub(crate) expires_at: Moment,
+    pub(crate) is_current: bool,
+}
+
+/// Oneself, with all that one may do.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Profile {
+    pub(crate) name: String,
+    pub(crate) kind: ViewerKind,
+    pub(crate) role: Role,
+    pub(crate) role_everywhere: Option<Role>,
+    pub(crate) grants: Vec<RoleGrant>,
+}
+
+/// A value that tasks may use and nobody can read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Secret {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: i64,
+    pub(crate) key_id: String,
+    pub(crate) set_by: String,
+    pub(crate) created_at: Moment,
+    pub(crate) updated_at: Moment,
+}
+
+impl Row for Secret {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Upcoming runs that other calendars subscribe to.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CalendarFeed {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) schedule_id: Option<String>,
+    pub(crate) search: Option<String>,
+    pub(crate) created_at: Moment,
+    pub(crate) used_at: Option<Moment>,
+}

@@ -1,0 +1,153 @@
+//! A channel while it is made or changed. One that was made is tested at once.
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{Change, Wrong, form, of},
+    channels::{Tests, kind_word},
+};
+use crate::{
+    api::{
+        self,
+        alerts::{
+            create_alert_channel::CreateAlertChannelInput,
+            update_alert_channel::UpdateAlertChannelInput,
+        },
+    },
+    components::{Field, Look, live},
+    data::Loading,
+    model::{AlertChannel, AlertChannelKind},
+};
+
+/// The fields. Those of addresses are empty where they are to stay as they are.
+#[derive(Clone, Copy)]
+struct Draft {
+    name: RwSignal<String>,
+    kind: RwSignal<String>,
+    url: RwSignal<String>,
+    secret: RwSignal<String>,
+    to: RwSignal<String>,
+}
+
+impl Draft {
+    fn new(name: &str, kind: AlertChannelKind, to: &[String]) -> Self {
+        Self {
+            name: RwSignal::new(name.to_owned()),
+            kind: RwSignal::new(kind_word(kind).to_owned()),
+            url: RwSignal::new(String::new()),
+            secret: RwSignal::new(String::new()),
+            to: RwSignal::new(to.join("\n")),
+        }
+    }
+
+    fn kind(self) -> AlertChannelKind {
+        match self.kind.get().as_str() {
+            "Slack" => AlertChannelKind::Slack,
+            "Mail" => AlertChannelKind::Email,
+            _ => AlertChannelKind::Webhook,
+        }
+    }
+
+    fn to(self) -> Vec<String> {
+        let lines = self.to.get_untracked();
+        let addresses = lines.split(['\n', ',']).map(str::trim).filter(|line| !line.is_empty());
+        addresses.map(str::to_owned).collect()
+    }
+}
+
+fn given(text: RwSignal<String>) -> Option<String> {
+    Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+pub(super) fn new(
+    open: RwSignal<bool>,
+    namespace: Memo<String>,
+    tests: Tests,
+    loading: Loading,
+) -> AnyView {
+    let draft = Draft::new("", AlertChannelKind::Webhook, &[]);
+    let wrong = RwSignal::new(None);
+    let kinds = Field::new("channel-kind", "Kind", draft.kind).choice(&[
+        ("Webhook", "Webhook: a signed request"),
+        ("Slack", "Slack, Mattermost and the like"),
+        ("Mail", "Mail"),
+    ]);
+    let fields = view! {
+        {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
+        {kinds}
+        {live(move || addresses(draft, draft.kind(), wrong, false))}
+    };
+    let plan = move |key| {
+        let kind = untrack(|| draft.kind());
+        let is_mail = kind == AlertChannelKind::Email;
+        let input = CreateAlertChannelInput {
+            namespace: namespace.get_untracked(),
+            name: draft.name.get_untracked().trim().to_owned(),
+            kind,
+            url: given(draft.url).filter(|_| !is_mail),
+            signing_secret: given(draft.secret).filter(|_| kind == AlertChannelKind::Webhook),
+            to: is_mail.then(|| draft.to()),
+        };
+        Ok(Change { ask: api::alerts::create_channel(input, key), said: String::new() })
+    };
+    let done = move |id: String| {
+        loading.refresh();
+        tests.start(id);
+    };
+    form(open, (Look::Primary, "Create and test"), wrong, fields.into_any(), plan, done)
+}
+
+pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Loading) -> AnyView {
+    let draft = Draft::new(&channel.name, channel.kind, &channel.to);
+    let wrong = RwSignal::new(None);
+    let (id, version, kind) = (channel.id.clone(), channel.version, channel.kind);
+    let fields = view! {
+        {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
+        {addresses(draft, kind, wrong, true)}
+    };
+    let plan = move |_| {
+        let input = UpdateAlertChannelInput {
+            id: id.clone(),
+            expected_version: version,
+            name: Some(draft.name.get_untracked().trim().to_owned()),
+            url: given(draft.url),
+            signing_secret: given(draft.secret),
+            to: (kind == AlertChannelKind::Email).then(|| draft.to()),
+        };
+        Ok(Change {
+            ask: api::alerts::update_channel(input),
+            said: "The channel is saved.".to_owned(),
+        })
+    };
+    let done = move |_| loading.refresh();
+    form(open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
+}
+
+/// Where the messages of a kind go.
+fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) -> AnyView {
+    let url_hint = if stays {
+        "It is never shown again. Empty: it stays as it is."
+    } else {
+        "It is never shown again. {{ secrets.name }} stands for a secret of the namespace."
+    };
+    let url = || {
+        Field::new("channel-url", "Address", draft.url)
+            .code()
+            .kind("url")
+            .error(of(wrong, "url"))
+            .hint(url_hint)
+            .text()
+    };
+    match kind {
+        AlertChannelKind::Email => Field::new("channel-to", "To, an address a line", draft.to)
+            .error(of(wrong, "to"))
+            .area(3),
+        AlertChannelKind::Slack => url(),
+        AlertChannelKind::Webhook => view! {
+            {url()}
+            {Field::new("channel-secret", "Signing secret (optional)", draft.secret).code()
+                .error(of(wrong, "signingSecret")).hint("whsec_ and 24 to 64 bytes in base64, or {{ secrets.name }}.").text()}
+        }
+        .into_any(),
+    }
+}

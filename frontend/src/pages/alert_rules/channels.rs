@@ -1,0 +1,165 @@
+//! The ways to tell people. A test says here what became of it.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{self, Asked, Change, empty, form, note, use_asked},
+    channel_form,
+};
+use crate::{
+    api,
+    components::{AsyncView, Dialog, Look, Mark, badge, button, heading, silent_heading, table},
+    data::{Actor, Load, Loading, use_actor, use_load},
+    model::Place,
+    model::{AlertChannel, AlertChannelKind, Notification, NotificationState, Page},
+    state::{use_every, use_session},
+};
+
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The tests that were made on this page: the channel and the message of each.
+#[derive(Clone, Copy)]
+pub(super) struct Tests {
+    made: RwSignal<Vec<(String, String)>>,
+    deliveries: Load<Page<Notification>>,
+    actor: Actor,
+}
+
+impl Tests {
+    /// Sends a test by a channel.
+    pub(super) fn start(self, channel: String) {
+        let ask = api::alerts::test_channel(channel.clone());
+        self.actor.act(ask, "A test is on its way.".to_owned(), move |message| {
+            let _gone = self.made.try_update(|made| {
+                made.retain(|(known, _)| *known != channel);
+                made.push((channel, message));
+            });
+            self.deliveries.loading.reload();
+        });
+    }
+
+    /// What became of the test of a channel; tracked.
+    fn of(self, channel: &str) -> Option<(NotificationState, Option<String>)> {
+        let message = self.made.with(|made| {
+            made.iter().find(|(known, _)| known == channel).map(|(_, message)| message.clone())
+        })?;
+        let found = self.deliveries.with(|page| {
+            page.rows.iter().find(|row| row.id == message).map(|row| (row.state, row.error.clone()))
+        });
+        Some(found.flatten().unwrap_or((NotificationState::Pending, None)))
+    }
+}
+
+/// The list.
+#[component]
+pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let channels = use_load(move || Some(api::alerts::channels(namespace.get())));
+    let loading = channels.loading;
+    let made = RwSignal::new(Vec::<(String, String)>::new());
+    let deliveries = use_load(move || {
+        let wanted = made.with(|made| !made.is_empty());
+        wanted.then(|| api::alerts::deliveries(namespace.get(), None, Place::First, 50))
+    });
+    let tests = Tests { made, deliveries, actor: use_actor() };
+    use_every(LOOK, move || {
+        if untrack(|| made.with(|made| !made.is_empty())) {
+            deliveries.loading.refresh();
+        }
+    });
+    let (edit, remove) = (use_asked::<AlertChannel>(), use_asked::<AlertChannel>());
+    view! {
+        <AsyncView
+            loading=loading
+            what="the channels"
+            is_empty=Signal::derive(move || channels.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No channel yet", "A channel is a webhook, a chat or mails. Rules tell by it, and a test shows that it works.")
+        >
+            {channels.draw(move |channels| list(channels, tests, edit, remove))}
+        </AsyncView>
+        <Dialog open=new title="New channel">{channel_form::new(new, namespace, tests, loading)}</Dialog>
+        {edit.dialog("Change channel", move |channel| channel_form::change(&channel, edit.open, loading))}
+        {remove.dialog("Delete channel", move |channel| remove_form(&channel, remove, loading))}
+    }
+}
+
+fn list(
+    channels: &[AlertChannel],
+    tests: Tests,
+    edit: Asked<AlertChannel>,
+    remove: Asked<AlertChannel>,
+) -> AnyView {
+    let headings = vec![
+        heading("Channel", ""),
+        heading("Kind", "wide"),
+        heading("Goes to", "wide"),
+        heading("Test", ""),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = channels.iter().map(|channel| row(channel, tests, edit, remove)).collect();
+    table("Alert channels", "table", headings, rows.into_any())
+}
+
+fn row(
+    channel: &AlertChannel,
+    tests: Tests,
+    edit: Asked<AlertChannel>,
+    remove: Asked<AlertChannel>,
+) -> AnyView {
+    let module = channel.module.as_ref().map(|module| note(format!("declared by {module}")));
+    let goes_to = channel.origin.clone().unwrap_or_else(|| channel.to.join(", "));
+    let signed = channel.signed.then(|| note("signed"));
+    let id = channel.id.clone();
+    let tested = move || {
+        tests.of(&id).map(|(state, error)| {
+            view! { {badge(Mark::Message(state))}{error.map(note)} }.into_any()
+        })
+    };
+    let test = use_session().edits().then(|| {
+        let id = channel.id.clone();
+        button(Look::Plain, None, "Test", move || tests.start(id.clone()))
+    });
+    let own = (use_session().edits() && channel.module.is_none()).then(|| {
+        let (change, delete) = (edit.ask(channel), remove.ask(channel));
+        view! {
+            {button(Look::Plain, None, "Change", change)}
+            {button(Look::Danger, None, "Delete", delete)}
+        }
+        .into_any()
+    });
+    view! {
+        <tr data-testid="channel-row">
+            <th scope="row" class="name-cell">{channel.name.clone()}{module}</th>
+            <td class="wide">{kind_word(channel.kind)}{signed}</td>
+            <td class="wide break">{goes_to}</td>
+            <td>{move || tested()}</td>
+            <td class="actions-cell"><div class="row-actions">{test}{own}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+pub(super) fn kind_word(kind: AlertChannelKind) -> &'static str {
+    match kind {
+        AlertChannelKind::Webhook => "Webhook",
+        AlertChannelKind::Slack => "Slack",
+        AlertChannelKind::Email => "Mail",
+    }
+}
+
+fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loading) -> AnyView {
+    let (id, name) = (channel.id.clone(), channel.name.clone());
+    let fields = view! {
+        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more. It is refused while a rule names it."</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::alerts::delete_channel(id.clone()),
+            said: format!("{name} is deleted."),
+        })
+    };
+    let done = move |_| loading.refresh();
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

@@ -1,0 +1,101 @@
+//! What was sent, what waits for its next attempt, and what was given up.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::super::kit::{self, empty, none, note};
+use crate::{
+    api,
+    components::{
+        AsyncView, Field, Look, Mark, badge, button, heading, pager, rows, silent_heading, table,
+        when_relative,
+    },
+    data::{Loading, use_actor, use_listing},
+    model::{Notification, NotificationState, Place},
+    state::{use_every, use_session},
+};
+
+const SIZE: usize = 50;
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The list.
+#[component]
+pub(super) fn Deliveries() -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let place = RwSignal::new(Place::First);
+    let state = RwSignal::new(String::new());
+    let wanted = move || match state.get().as_str() {
+        "pending" => Some(NotificationState::Pending),
+        "sent" => Some(NotificationState::Sent),
+        "dead" => Some(NotificationState::Dead),
+        _ => None,
+    };
+    let sent = use_listing(SIZE, move || {
+        api::alerts::deliveries(namespace.get(), wanted(), place.get(), SIZE)
+    });
+    let loading = sent.load.loading;
+    use_every(LOOK, move || loading.refresh());
+    view! {
+        <div class="filter-line">
+            {Field::new("delivery-state", "Messages", state).choice(&[
+                ("", "All"), ("pending", "On their way"), ("sent", "Sent"), ("dead", "Given up"),
+            ])}
+        </div>
+        <AsyncView
+            loading=loading
+            what="the messages"
+            is_empty=Signal::derive(move || sent.list.is_empty())
+            empty=|| empty("No message", "What rules and tests send is listed here, with what became of it.")
+        >
+            {table("Messages", "table", headings(), rows(sent.list, move |row| line(row, loading)))}
+            {pager(sent.beside(), "messages", move |to| place.set(to))}
+        </AsyncView>
+    }
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("State", ""),
+        heading("Message", ""),
+        heading("By", "wide"),
+        heading("Rule", "wide"),
+        heading("Made", ""),
+        heading("Tries", "number wide"),
+        silent_heading("Actions"),
+    ]
+}
+
+fn line(row: &Notification, loading: Loading) -> AnyView {
+    let alerts = (row.alerts > 1).then(|| note(format!("{} alerts", row.alerts)));
+    let error = row
+        .error
+        .clone()
+        .map(|error| view! { <span class="cell-note cell-error">{error}</span> }.into_any());
+    let next = row.next_attempt_at.map(|at| {
+        view! { <span class="cell-note">"next try "{when_relative(at, None)}</span> }.into_any()
+    });
+    let name = |named: &Option<crate::model::Named>| {
+        named.as_ref().map_or_else(none, |named| named.name.clone().into_any())
+    };
+    let again = (row.state == NotificationState::Dead && use_session().operates()).then(|| {
+        let (actor, id) = (use_actor(), row.id.clone());
+        let send = move || {
+            let said = "The message is sent once more.".to_owned();
+            actor.act(api::alerts::retry(id.clone()), said, move |_| loading.refresh());
+        };
+        button(Look::Plain, None, "Send again", send)
+    });
+    view! {
+        <tr data-testid="delivery-row">
+            <td>{badge(Mark::Message(row.state))}</td>
+            <th scope="row" class="name-cell">{row.subject.clone()}{alerts}{error}{next}</th>
+            <td class="wide">{name(&row.channel)}</td>
+            <td class="wide">{name(&row.rule)}</td>
+            <td>{when_relative(row.created_at, None)}</td>
+            <td class="number wide">{row.attempts}</td>
+            <td class="actions-cell"><div class="row-actions">{again}</div></td>
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,189 @@
+//! A rule while it is edited.
+
+use leptos::prelude::*;
+
+use super::quiet::Hours;
+use crate::{
+    api::alerts::{alert_rule_preview, create_alert_rule, update_alert_rule},
+    model::{AlertEvent, AlertRule, Failure, Quiet},
+};
+
+/// A key that no channel has: what a rule would have told does not depend on whom it tells.
+const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Each field as it stands in the form.
+#[derive(Clone, Copy)]
+pub(super) struct Draft {
+    pub(super) name: RwSignal<String>,
+    pub(super) enabled: RwSignal<bool>,
+    pub(super) on: RwSignal<Vec<AlertEvent>>,
+    pub(super) search: RwSignal<String>,
+    pub(super) channels: RwSignal<Vec<String>>,
+    pub(super) grace: RwSignal<String>,
+    pub(super) losing: RwSignal<String>,
+    pub(super) late: RwSignal<String>,
+    pub(super) stalled: RwSignal<String>,
+    pub(super) digest: RwSignal<String>,
+    pub(super) errors: RwSignal<bool>,
+    pub(super) quiet: Hours,
+}
+
+/// What the form says, read.
+#[derive(Clone)]
+pub(super) struct Read {
+    name: String,
+    enabled: bool,
+    on: Vec<AlertEvent>,
+    search: String,
+    channels: Vec<String>,
+    grace: i64,
+    losing: i64,
+    late: i64,
+    stalled: i64,
+    digest: i64,
+    errors: bool,
+    quiet: Option<Quiet>,
+}
+
+impl Draft {
+    /// A new rule: of what goes wrong and well again.
+    pub(super) fn new() -> Self {
+        Self {
+            name: RwSignal::new(String::new()),
+            enabled: RwSignal::new(true),
+            on: RwSignal::new(vec![AlertEvent::Failed, AlertEvent::Missed, AlertEvent::Recovered]),
+            search: RwSignal::new(String::new()),
+            channels: RwSignal::new(Vec::new()),
+            grace: RwSignal::new("0".to_owned()),
+            losing: RwSignal::new("3".to_owned()),
+            late: RwSignal::new("300".to_owned()),
+            stalled: RwSignal::new("300".to_owned()),
+            digest: RwSignal::new("30".to_owned()),
+            errors: RwSignal::new(true),
+            quiet: Hours::new(),
+        }
+    }
+
+    /// A rule that is there.
+    pub(super) fn of(rule: &AlertRule) -> Self {
+        let text = |number: i64| RwSignal::new(number.to_string());
+        Self {
+            name: RwSignal::new(rule.name.clone()),
+            enabled: RwSignal::new(rule.enabled),
+            on: RwSignal::new(rule.on.clone()),
+            search: RwSignal::new(rule.search.clone()),
+            channels: RwSignal::new(rule.channels.iter().map(|c| c.id.clone()).collect()),
+            grace: text(rule.grace_seconds),
+            losing: text(rule.losing_after),
+            late: text(rule.late_after_seconds),
+            stalled: text(rule.stalled_after_seconds),
+            digest: text(rule.digest_seconds),
+            errors: RwSignal::new(rule.include_errors),
+            quiet: Hours::of(rule.quiet.as_ref()),
+        }
+    }
+
+    /// What the form says; tracked.
+    ///
+    /// # Errors
+    /// The first number that is none.
+    pub(super) fn read(self) -> Result<Read, Failure> {
+        let number = |field: &str, text: RwSignal<String>| {
+            let value = text.get().trim().parse::<i64>();
+            value.map_err(|_| Failure::of_field(field, "Type a whole number of seconds."))
+        };
+        Ok(Read {
+            name: self.name.get().trim().to_owned(),
+            enabled: self.enabled.get(),
+            on: self.on.get(),
+            search: self.search.get().trim().to_owned(),
+            channels: self.channels.get(),
+            grace: number("graceSeconds", self.grace)?,
+            losing: number("losingAfter", self.losing)?,
+            late: number("lateAfterSeconds", self.late)?,
+            stalled: number("stalledAfterSeconds", self.stalled)?,
+            digest: number("digestSeconds", self.digest)?,
+            errors: self.errors.get(),
+            quiet: self.quiet.read(),
+        })
+    }
+}
+
+/// The quiet hours, as the operation in `$of` has them.
+macro_rules! quiet {
+    ($of:ident, $quiet:expr) => {
+        $quiet.map(|quiet| $of::QuietHoursInput {
+            zone: quiet.zone,
+            windows: quiet
+                .windows
+                .into_iter()
+                .map(|window| $of::CalendarWindowInput {
+                    from: window.from,
+                    to: window.to,
+                    weekdays: window.weekdays,
+                })
+                .collect(),
+        })
+    };
+}
+
+/// A rule to be made, as the operation in `$of` has it.
+macro_rules! new_rule {
+    ($of:ident, $namespace:expr, $read:expr) => {{
+        let read = $read;
+        $of::CreateAlertRuleInput {
+            namespace: $namespace,
+            name: read.name,
+            enabled: read.enabled,
+            on: read.on,
+            search: read.search,
+            channel_ids: read.channels,
+            grace_seconds: read.grace,
+            losing_after: read.losing,
+            late_after_seconds: read.late,
+            stalled_after_seconds: read.stalled,
+            digest_seconds: read.digest,
+            quiet: quiet!($of, read.quiet),
+            include_errors: read.errors,
+        }
+    }};
+}
+
+impl Read {
+    pub(super) fn into_new(self, namespace: String) -> create_alert_rule::CreateAlertRuleInput {
+        new_rule!(create_alert_rule, namespace, self)
+    }
+
+    /// The same for a look back. Neither the name nor the channels matter there, nor whether it is enabled.
+    pub(super) fn into_preview(
+        self,
+        namespace: String,
+    ) -> alert_rule_preview::CreateAlertRuleInput {
+        let (name, channels) = ("preview".to_owned(), vec![NOBODY.to_owned()]);
+        new_rule!(alert_rule_preview, namespace, Self { name, channels, ..self })
+    }
+
+    /// All of it, so that nothing is left as it was by chance.
+    pub(super) fn into_change(
+        self,
+        id: String,
+        expected_version: i64,
+    ) -> update_alert_rule::UpdateAlertRuleInput {
+        update_alert_rule::UpdateAlertRuleInput {
+            id,
+            expected_version,
+            name: Some(self.name),
+            enabled: Some(self.enabled),
+            on: Some(self.on),
+            search: Some(self.search),
+            channel_ids: Some(self.channels),
+            grace_seconds: Some(self.grace),
+            losing_after: Some(self.losing),
+            late_after_seconds: Some(self.late),
+            stalled_after_seconds: Some(self.stalled),
+            digest_seconds: Some(self.digest),
+            quiet: quiet!(update_alert_rule, self.quiet),
+            include_errors: Some(self.errors),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! One rule: what it tells of, about which schedules, to whom and when; beside it what it would have told in the last
+//! seven days, asked again while it is edited.
+
+use std::time::Duration;
+
+use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
+
+use super::{
+    super::kit::{self, Wrong, check, empty, of},
+    EVENTS,
+    draft::{Draft, Read},
+    quiet,
+};
+use crate::{
+    api,
+    components::{AsyncView, Field, live, panel, when_relative},
+    data::{Actor, Load, use_actor, use_load, use_once},
+    model::{AlertChannel, AlertEvent, AlertRule, RulePreview},
+    route::Route,
+    state::{Address, use_address, use_title},
+};
+
+const PAUSE: Duration = Duration::from_millis(400);
+
+/// A rule to be made.
+#[component]
+pub(crate) fn NewAlertRule() -> impl IntoView {
+    use_title(|| "New alert rule".to_owned());
+    view! {
+        <header class="page-head"><h1>"New alert rule"</h1></header>
+        {editor(None)}
+    }
+}
+
+/// A rule that is there.
+#[component]
+pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
+    use_title(|| "Alert rule".to_owned());
+    let namespace = kit::use_namespace();
+    let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
+    // The form is made once: what is typed is not overwritten by what is loaded later.
+    let rule = Memo::new(move |before: Option<&Option<AlertRule>>| {
+        let found =
+            || rules.with(|rules| rules.iter().find(|rule| rule.id == id).cloned()).flatten();
+        before.cloned().flatten().or_else(found)
+    });
+    let form = move || match rule.get() {
+        Some(rule) => {
+            let name = rule.name.clone();
+            view! {
+                <header class="page-head"><h1>{name}</h1></header>
+                {editor(Some(rule))}
+            }
+            .into_any()
+        }
+        None => {
+            view! { <div class="empty">{empty("No such rule", "It may have been deleted.")}</div> }
+                .into_any()
+        }
+    };
+    view! { <AsyncView loading=rules.loading what="the rule">{live(form)}</AsyncView> }
+}
+
+fn editor(rule: Option<AlertRule>) -> AnyView {
+    let namespace = kit::use_namespace();
+    let draft = rule.as_ref().map_or_else(Draft::new, Draft::of);
+    let wrong: Wrong = RwSignal::new(None);
+    let channels = use_load(move || Some(api::alerts::channels(namespace.get())));
+    if rule.is_none() {
+        choose_the_only(draft, channels);
+    }
+    let preview = use_preview(draft, namespace);
+    let (actor, address, once) = (use_actor(), use_address(), use_once());
+    let busy = RwSignal::new(false);
+    let declared = rule.as_ref().and_then(|rule| rule.module.clone());
+    let identity = rule.as_ref().map(|rule| (rule.id.clone(), rule.version));
+    let action = if rule.is_some() { "Save changes" } else { "Create rule" };
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        wrong.set(None);
+        match untrack(|| draft.read()) {
+            Ok(read) => {
+                busy.set(true);
+                let ask = match identity.clone() {
+                    Some((id, version)) => api::alerts::update_rule(read.into_change(id, version)),
+                    None => api::alerts::create_rule(
+                        read.into_new(namespace.get_untracked()),
+                        once.key(),
+                    ),
+                };
+                actor.send(ask, move |outcome| {
+                    once.heard(&outcome);
+                    let _gone = busy.try_set(false);
+                    match outcome {
+                        Ok(_) => saved(actor, address),
+                        Err(failure) => drop(wrong.try_set(Some(failure))),
+                    }
+                });
+            }
+            Err(failure) => wrong.set(Some(failure)),
+        }
+    };
+    let general = move || {
+        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
+        })
+    };
+    let foot = match declared {
+        Some(module) => {
+            let words = format!("The module {module} declares this rule: change it in its file.");
+            view! { <p class="muted">{words}</p> }.into_any()
+        }
+        None => view! {
+            <div role="alert">{move || general()}</div>
+            <p class="form-foot">
+                <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
+                <a class="button" href=Route::AlertRules.path()>"Cancel"</a>
+            </p>
+        }
+        .into_any(),
+    };
+    view! {
+        <div class="form-grid">
+            <form class="form-main" on:submit=submit novalidate>
+                {what(draft, wrong)}
+                {whom(draft, wrong, channels)}
+                {timing(draft, wrong)}
+                {foot}
+            </form>
+            <div class="form-side">{look_back(preview)}</div>
+        </div>
+    }
+    .into_any()
+}
+
+fn saved(actor: Actor, address: Address) {
+    actor.say("The rule is saved. What happens from now on is told.".to_owned());
+    address.go(&Route::AlertRules.path());
+}
+
+/// Where there is one channel, it is the one that is meant.
+fn choose_the_only(draft: Draft, channels: Load<Vec<AlertChannel>>) {
+    Effect::new(move |_| {
+        let only = channels.with(|channels| match channels.as_slice() {
+            [only] => Some(only.id.clone()),
+            _ => None,
+        });
+        if let Some(only) = only.flatten() {
+            draft.channels.update(|chosen| {
+                if chosen.is_empty() {
+                    chosen.push(only);
+                }
+            });
+        }
+    });
+}
+
+fn what(draft: Draft, wrong: Wrong) -> AnyView {
+    let event = |(event, word, meaning): (AlertEvent, &str, &str)| {
+        let id = format!("on-{}", word.to_lowercase().replace(' ', "-"));
+        kit::switch(id, format!("{word}: {meaning}"), draft.on, event)
+    };
+    let events: Vec<_> = EVENTS.into_iter().map(event).collect();
+    let events_wrong = of(wrong, "on");
+    let seconds = move |event, id: &'static str, label: &'static str, value, field| {
+        live(move || {
+            if draft.on.with(|on| on.contains(&event)) {
+                Field::new(id, label, value).kind("number").error(of(wrong, field)).text()
+            } else {
+                ().into_any()
+            }
+        })
+    };
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"What"</legend>
+            {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
+            <div class="switch-list" role="group" aria-label="It tells of">{events}</div>
+            <div class="field-error" aria-live="polite">{move || events_wrong.get().map(|failure| failure.message)}</div>
+            <div class="field-grid">
+                {seconds(AlertEvent::Losing, "losing", "Failures in a row", draft.losing, "losingAfter")}
+                {seconds(AlertEvent::Late, "late", "Late after (seconds)", draft.late, "lateAfterSeconds")}
+                {seconds(AlertEvent::Stalled, "stalled", "Stalled after (seconds)", draft.stalled, "stalledAfterSeconds")}
+            </div>
+            {Field::new("search", "About the schedules", draft.search).code().error(of(wrong, "search"))
+                .hint("In the search language, as in tag:billing -name:test. Empty means all.").text()}
+        </fieldset>
+    }
+    .into_any()
+}
+
+fn whom(draft: Draft, wrong: Wrong, channels: Load<Vec<AlertChannel>>) -> AnyView {
+    let list = move |channels: &Vec<AlertChannel>| {
+        if channels.is_empty() {
+            let href = Route::AlertRules.narrowed(&[("tab", "channels")]);
+            return view! { <p>"There is no channel yet. "<a href=href>"Make one first"</a>"."</p> }.into_any();
+        }
+        let one = |channel: &AlertChannel| {
+            let id = format!("channel-{}", channel.id);
+            kit::switch(id, channel.name.clone(), draft.channels, channel.id.clone())
+        };
+        channels.iter().map(one).collect::<Vec<_>>().into_any()
+    };
+    let channels_wrong = of(wrong, "channelIds");
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"Whom"</legend>
+            <AsyncView loading=channels.loading what="the channels">
+                <div class="switch-list" role="group" aria-label="Channels">{channels.draw(list)}</div>
+            </AsyncView>
+            <div class="field-error" aria-live="polite">{move || channels_wrong.get().map(|failure| failure.message)}</div>
+            {check("include-errors", "Say why a run failed", draft.errors, "In the program's own words: whoever reads the channel reads them.")}
+        </fieldset>
+    }
+    .into_any()
+}
+
+fn timing(draft: Draft, wrong: Wrong) -> AnyView {
+    let seconds = |id: &'static str, label: &'static str, value, field, hint| {
+        Field::new(id, label, value).kind("number").error(of(wrong, field)).hint(hint).text()
+    };
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"When"</legend>
+            <div class="field-grid">
+                {seconds("grace", "Grace (seconds)", draft.grace, "graceSeconds", "What is over before is not told.")}
+                {seconds("digest", "Digest (seconds)", draft.digest, "digestSeconds", "What happens within it goes into one message.")}
+            </div>
+            {quiet::fields(draft.quiet, wrong)}
+            {check("enabled", "Enabled", draft.enabled, "Disabled, it lets go of what it has taken note of.")}
+        </fieldset>
+    }
+    .into_any()
+}
+
+/// What it would have told: asked a moment after the last change.
+fn use_preview(draft: Draft, namespace: Memo<String>) -> Load<RulePreview> {
+    let settled = RwSignal::new(untrack(|| draft.read()).ok());
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
+            timer.clear();
+        }
+    };
+    Effect::new(move |before: Option<()>| {
+        let read: Option<Read> = draft.read().ok();
+        if before.is_some() {
+            stop();
+            let later = move || settled.set(read.clone());
+            timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
+        }
+    });
+    on_cleanup(stop);
+    use_load(move || {
+        let read = settled.get()?;
+        Some(api::alerts::preview(read.into_preview(namespace.get())))
+    })
+}
+
+fn alerts(count: i64) -> String {
+    if count == 1 { "1 alert".to_owned() } else { format!("{count} alerts") }
+}
+
+fn look_back(preview: Load<RulePreview>) -> AnyView {
+    let list = move |preview: &RulePreview| {
+        let more = if preview.is_cut { "at least " } else { "" };
+        let sum = match preview.messages.len() {
+            0 => "Nothing in the last 7 days.".to_owned(),
+            1 => format!("{more}1 message, for {}.", alerts(preview.alerts)),
+            count => format!("{more}{count} messages, for {}.", alerts(preview.alerts)),
+        };
+        let message = |message: &crate::model::PastMessage| {
+            view! { <li>{when_relative(message.at, None)}<span>{message.subject.clone()}</span></li> }.into_any()
+        };
+        let latest: Vec<_> = preview.messages.iter().rev().take(30).map(message).collect();
+        view! {
+            <p class="lede" data-testid="look-back">{sum}</p>
+            <div class="look-back" tabindex="0" role="group" aria-label="Messages">
+                <ul>{latest}</ul>
+            </div>
+        }
+        .into_any()
+    };
+    let content = view! {
+        <AsyncView loading=preview.loading what="what it would have told">{preview.draw(list)}</AsyncView>
+        <p class="hint">"From the ledger. What stalled and which nodes were lost is not in it."</p>
+    };
+    panel("What it would have told", (), content.into_any())
+}

@@ -1,0 +1,127 @@
+//! When nothing is told: a zone, and times of the day.
+
+use leptos::prelude::*;
+
+use super::super::kit::{self, Wrong};
+use crate::{
+    components::{Field, Glyph, icon, icon_button, keyed},
+    model::{Quiet, Weekday, Window},
+    time::browser_zone,
+};
+
+/// The quiet hours of a form.
+#[derive(Clone, Copy)]
+pub(super) struct Hours {
+    on: RwSignal<bool>,
+    zone: RwSignal<String>,
+    lines: RwSignal<Vec<(String, Line)>>,
+    next: StoredValue<usize>,
+}
+
+/// One window.
+#[derive(Clone, Copy)]
+struct Line {
+    from: RwSignal<String>,
+    to: RwSignal<String>,
+    weekdays: RwSignal<Vec<Weekday>>,
+}
+
+impl Line {
+    fn of(window: &Window) -> Self {
+        Self {
+            from: RwSignal::new(window.from.clone()),
+            to: RwSignal::new(window.to.clone()),
+            weekdays: RwSignal::new(window.weekdays.clone()),
+        }
+    }
+}
+
+impl Hours {
+    pub(super) fn new() -> Self {
+        let night = Window { from: "22:00".into(), to: "06:00".into(), weekdays: Vec::new() };
+        Self::with(false, browser_zone(), &[night])
+    }
+
+    pub(super) fn of(quiet: Option<&Quiet>) -> Self {
+        quiet.map_or_else(Self::new, |quiet| Self::with(true, quiet.zone.clone(), &quiet.windows))
+    }
+
+    fn with(on: bool, zone: String, windows: &[Window]) -> Self {
+        let line = |(key, window): (usize, &Window)| (key.to_string(), Line::of(window));
+        Self {
+            on: RwSignal::new(on),
+            zone: RwSignal::new(zone),
+            lines: RwSignal::new(windows.iter().enumerate().map(line).collect()),
+            next: StoredValue::new(windows.len()),
+        }
+    }
+
+    /// Tracked.
+    pub(super) fn read(self) -> Option<Quiet> {
+        let window = |(_, line): &(String, Line)| Window {
+            from: line.from.get(),
+            to: line.to.get(),
+            weekdays: line.weekdays.get(),
+        };
+        let windows = self.lines.with(|lines| lines.iter().map(window).collect());
+        self.on.get().then(|| Quiet { zone: self.zone.get(), windows })
+    }
+
+    fn add(self) {
+        let key = self.next.get_value();
+        self.next.set_value(key + 1);
+        let weekend = vec![Weekday::Sat, Weekday::Sun];
+        let window = Window { from: "00:00".into(), to: "24:00".into(), weekdays: weekend };
+        self.lines.update(|lines| lines.push((key.to_string(), Line::of(&window))));
+    }
+}
+
+/// The fields.
+pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
+    let keys = move || hours.lines.with(|lines| lines.iter().map(|(key, _)| key.clone()).collect());
+    let part = move |key: String| {
+        let line = hours.lines.with_untracked(|lines| {
+            lines.iter().find(|(known, _)| *known == key).map(|(_, line)| *line)
+        });
+        line.map_or_else(|| ().into_any(), |line| window(hours, key, line))
+    };
+    view! {
+        {kit::check("quiet", "Quiet hours", hours.on, "What there is to tell is held until they are over.")}
+        <div hidden=move || !hours.on.get() class="quiet">
+            {Field::new("quiet-zone", "In the zone", hours.zone).error(kit::of(wrong, "quiet")).text()}
+            {keyed(keys, part)}
+            <button type="button" class="button button-quiet" on:click=move |_| hours.add()>
+                {icon(Glyph::Plus)}"Add hours"
+            </button>
+        </div>
+    }
+    .into_any()
+}
+
+fn window(hours: Hours, key: String, line: Line) -> AnyView {
+    let day = |day: Weekday| {
+        kit::switch(
+            format!("quiet-{key}-{}", day.word()),
+            day.word().to_owned(),
+            line.weekdays,
+            day,
+        )
+    };
+    let days: Vec<_> = Weekday::WEEK.into_iter().map(day).collect();
+    let (from, to) = (format!("quiet-from-{key}"), format!("quiet-to-{key}"));
+    let remove = move || {
+        hours.lines.update(|lines| lines.retain(|(known, _)| *known != key));
+    };
+    view! {
+        <fieldset class="quiet-window">
+            <legend class="visually-hidden">"Quiet hours"</legend>
+            <div class="field-grid">
+                {Field::new(from, "From", line.from).text()}
+                {Field::new(to, "Until", line.to)
+                    .extra(icon_button(Glyph::Minus, "Remove", "Remove these hours".to_owned(), remove)).text()}
+            </div>
+            <div class="switch-set" role="group" aria-label="On which days; on every day if none is chosen">{days}</div>
+        </fieldset>
+    }
+    .into_any()
+}

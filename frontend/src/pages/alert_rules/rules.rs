@@ -1,0 +1,124 @@
+//! The rules of a namespace.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{self, Asked, Change, empty, form, note, use_asked},
+    event_word,
+};
+use crate::{
+    api,
+    components::{AsyncView, Look, badge_of, button, heading, silent_heading, table, when},
+    data::{Loading, use_actor, use_load},
+    model::AlertRule,
+    route::Route,
+    state::{use_every, use_session},
+};
+
+const LOOK: Duration = Duration::from_secs(10);
+
+/// The list.
+#[component]
+pub(super) fn Rules() -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
+    let loading = rules.loading;
+    use_every(LOOK, move || loading.refresh());
+    let remove = use_asked::<AlertRule>();
+    view! {
+        <AsyncView
+            loading=loading
+            what="the rules"
+            is_empty=Signal::derive(move || rules.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No rule yet", "A rule says who is told when schedules fail, fires are missed or nodes are lost.")
+        >
+            {rules.draw(move |rules| list(rules, remove, loading))}
+        </AsyncView>
+        {remove.dialog("Delete rule", move |rule| remove_form(&rule, remove, loading))}
+    }
+}
+
+fn list(rules: &[AlertRule], remove: Asked<AlertRule>, loading: Loading) -> AnyView {
+    let headings = vec![
+        heading("Rule", ""),
+        heading("Tells of", "wide"),
+        heading("About", "wide"),
+        heading("By", "wide"),
+        heading("State", ""),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = rules.iter().map(|rule| row(rule, remove, loading)).collect();
+    table("Alert rules", "table", headings, rows.into_any())
+}
+
+fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
+    let events: Vec<&str> = rule.on.iter().map(|event| event_word(*event)).collect();
+    let channels: Vec<&str> = rule.channels.iter().map(|channel| channel.name.as_str()).collect();
+    let about = if rule.search.is_empty() {
+        view! { <span class="muted">"all schedules"</span> }.into_any()
+    } else {
+        view! { <code>{rule.search.clone()}</code> }.into_any()
+    };
+    let module = rule.module.as_ref().map(|module| note(format!("declared by {module}")));
+    let state = match (rule.enabled, rule.muted_until) {
+        (false, _) => badge_of("cancelled", "Disabled"),
+        (true, Some(until)) => {
+            let by = rule.muted_by.clone().unwrap_or_default();
+            let why = rule.muted_reason.clone().unwrap_or_default();
+            view! {
+                {badge_of("paused", "Muted")}
+                <span class="cell-note">"until "{when(until, None)}</span>
+                {note(format!("{by}: {why}"))}
+            }
+            .into_any()
+        }
+        (true, None) => badge_of("active", "Listens"),
+    };
+    let href = Route::EditAlertRule(rule.id.clone()).path();
+    view! {
+        <tr data-testid="rule-row">
+            <th scope="row" class="name-cell"><a href=href>{rule.name.clone()}</a>{module}</th>
+            <td class="wide">{events.join(", ")}</td>
+            <td class="wide">{about}</td>
+            <td class="wide">{channels.join(", ")}</td>
+            <td>{state}</td>
+            <td class="actions-cell">{actions(rule, remove, loading)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
+    let session = use_session();
+    let unmute = (session.operates() && rule.muted_until.is_some()).then(|| {
+        let (actor, id, name) = (use_actor(), rule.id.clone(), rule.name.clone());
+        let speak = move || {
+            let ask = api::alerts::mute(id.clone(), None, "unmuted in the console".to_owned());
+            actor.act(ask, format!("{name} tells again."), move |_| loading.refresh());
+        };
+        button(Look::Plain, None, "Unmute", speak)
+    });
+    let delete = (session.edits() && rule.module.is_none())
+        .then(|| button(Look::Danger, None, "Delete", remove.ask(rule)));
+    view! { <div class="row-actions">{unmute}{delete}</div> }.into_any()
+}
+
+fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
+    let (id, name) = (rule.id.clone(), rule.name.clone());
+    let fields = view! {
+        <p>
+            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and the alerts that it has taken note of go with it. "
+            "Messages that are on their way still arrive."
+        </p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::alerts::delete_rule(id.clone()),
+            said: format!("{name} is deleted."),
+        })
+    };
+    let done = move |_| loading.refresh();
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

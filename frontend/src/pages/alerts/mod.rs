@@ -1,0 +1,140 @@
+//! What the rules have taken note of: what goes on, what somebody sees to, what is muted, and what is over.
+//!
+//! - `row`: one alert, with what can be done about it
+
+mod row;
+
+use std::{sync::Arc, time::Duration};
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, use_asked};
+use crate::{
+    api,
+    components::{AsyncView, Field, Look, Tab, heading, silent_heading, table},
+    data::{Load, Loading, use_load},
+    model::{Alert, Page},
+    pages::place,
+    route::Route,
+    state::{use_address, use_every, use_title},
+    time::Moment,
+};
+
+const SIZE: usize = 200;
+const LOOK: Duration = Duration::from_secs(5);
+const HOUR_MS: i64 = 3_600_000;
+
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Open" },
+    Tab { name: "acknowledged", words: "Acknowledged" },
+    Tab { name: "muted", words: "Muted" },
+    Tab { name: "over", words: "Over" },
+];
+
+/// The alerts.
+#[component]
+pub(crate) fn Alerts() -> impl IntoView {
+    use_title(|| "Alerts".to_owned());
+    let address = use_address();
+    let namespace = kit::use_namespace();
+    let is_over = Memo::new(move |_| address.query("tab") == "over");
+    let alerts = use_load(move || {
+        let open = !is_over.get();
+        Some(api::alerts::list(namespace.get(), open, place(address), SIZE))
+    });
+    let loading = alerts.loading;
+    use_every(LOOK, move || loading.refresh());
+    let mute = use_asked::<Alert>();
+    let tab = Memo::new(move |_| address.query("tab"));
+    let shown = move || alerts.get().map(|page| of_tab(&page, &tab.get()));
+    let is_empty = Signal::derive(move || shown().is_some_and(|rows| rows.is_empty()));
+    view! {
+        <header class="page-head">
+            <h1>"Alerts"</h1>
+            <p class="actions"><a class="button" href=Route::AlertRules.path()>"Rules and channels"</a></p>
+        </header>
+        {kit::tabs("Alerts by state", TABS)}
+        {cut(alerts)}
+        <AsyncView
+            loading=loading
+            what="alerts"
+            is_empty=is_empty
+            empty=move || match tab.get().as_str() {
+                "" => empty("All is quiet", "What a rule takes note of appears here while it goes on."),
+                "acknowledged" => empty("Nothing is being seen to", "An alert that somebody acknowledges moves here."),
+                "muted" => empty("Nothing is muted", "While a rule is muted, what it takes note of stands here."),
+                _ => empty("Nothing has ended yet", "Alerts that are over stay here for as long as history is kept."),
+            }
+        >
+            {move || shown().map(|rows| list(&rows, mute, loading))}
+        </AsyncView>
+        {mute.dialog("Mute rule", move |alert| mute_form(&alert, mute, loading))}
+    }
+}
+
+/// The rows of a tab. What goes on stands in exactly one of the first three.
+fn of_tab(page: &Page<Alert>, tab: &str) -> Vec<Arc<Alert>> {
+    let now = Moment::now();
+    let is_in = |alert: &&Arc<Alert>| {
+        let is_muted = alert.muted_until().is_some_and(|until| until > now);
+        match tab {
+            "over" => true,
+            "muted" => is_muted,
+            "acknowledged" => !is_muted && alert.acknowledged_at.is_some(),
+            _ => !is_muted && alert.acknowledged_at.is_none(),
+        }
+    };
+    page.rows.iter().filter(is_in).cloned().collect()
+}
+
+/// Says so where there is more than the page holds.
+fn cut(alerts: Load<Page<Alert>>) -> AnyView {
+    alerts.draw(|page| match (&page.next, page.total) {
+        (Some(_), Some(total)) => {
+            let words = format!("The newest {SIZE} of {total} are shown.");
+            view! { <p class="muted">{words}</p> }.into_any()
+        }
+        _ => ().into_any(),
+    })
+}
+
+fn list(rows: &[Arc<Alert>], mute: Asked<Alert>, loading: Loading) -> AnyView {
+    let headings = vec![
+        heading("What", ""),
+        heading("About", ""),
+        heading("Since", ""),
+        heading("Rule", "wide"),
+        heading("Why", "wide"),
+        heading("State", "wide"),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = rows.iter().map(|alert| row::row(alert, mute, loading)).collect();
+    table("Alerts", "table", headings, rows.into_any())
+}
+
+/// Asks for how long, and why.
+fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
+    let Some(rule) = alert.rule.clone() else { return ().into_any() };
+    let wrong = RwSignal::new(None);
+    let hours = RwSignal::new("4".to_owned());
+    let reason = RwSignal::new(String::new());
+    let name = rule.name.clone();
+    let fields = view! {
+        <p>"The rule "<strong>{name}</strong>" tells nothing until then. What still goes on by then is told then."</p>
+        {Field::new("mute-hours", "For", hours).error(kit::of(wrong, "until")).choice(&[
+            ("1", "An hour"), ("4", "4 hours"), ("12", "12 hours"), ("24", "A day"), ("168", "A week"),
+        ])}
+        {Field::new("mute-reason", "Reason", reason).first().required().error(kit::of(wrong, "reason")).text()}
+    };
+    let plan = move |_| {
+        let hours: i64 = hours.get_untracked().parse().unwrap_or(1);
+        let until = Moment::now().plus(hours * HOUR_MS);
+        let reason = reason.get_untracked().trim().to_owned();
+        Ok(Change {
+            ask: api::alerts::mute(rule.id.clone(), Some(until), reason),
+            said: format!("{} is muted.", rule.name),
+        })
+    };
+    let done = move |_| loading.refresh();
+    form(mute.open, (Look::Primary, "Mute"), wrong, fields.into_any(), plan, done)
+}

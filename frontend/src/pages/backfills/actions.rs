@@ -1,0 +1,72 @@
+//! Pause, resume, cancel: what cancelling would leave out is said before.
+
+use leptos::prelude::*;
+
+use super::super::kit::{Asked, Change, form, use_asked};
+use crate::{
+    api,
+    components::{Field, Look, button},
+    data::{Actor, Loading, use_actor},
+    model::{Backfill, BackfillState},
+    state::use_session,
+};
+
+/// The actions on the backfills of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Actions {
+    cancel: Asked<Backfill>,
+    actor: Actor,
+    loading: Loading,
+}
+
+pub(super) fn use_actions(loading: Loading) -> Actions {
+    Actions { cancel: use_asked(), actor: use_actor(), loading }
+}
+
+impl Actions {
+    /// The buttons for one.
+    pub(super) fn of(self, backfill: &Backfill) -> AnyView {
+        if !use_session().operates() {
+            return ().into_any();
+        }
+        let id = backfill.id.clone();
+        let turn = match backfill.state {
+            BackfillState::Running => button(Look::Plain, None, "Pause", move || {
+                let said = "Paused: runs that are alive go on, no other starts.".to_owned();
+                self.act(api::planning::pause_backfill(id.clone()), said);
+            }),
+            BackfillState::Paused => button(Look::Plain, None, "Resume", move || {
+                self.act(api::planning::resume_backfill(id.clone()), "It goes on.".to_owned());
+            }),
+            BackfillState::Cancelled | BackfillState::Completed => return ().into_any(),
+        };
+        let cancel = button(Look::Danger, None, "Cancel", self.cancel.ask(backfill));
+        view! { <div class="row-actions">{turn}{cancel}</div> }.into_any()
+    }
+
+    fn act(self, ask: api::Ask<String>, said: String) {
+        self.actor.act(ask, said, move |_| self.loading.reload());
+    }
+
+    pub(super) fn dialogs(self) -> AnyView {
+        self.cancel.dialog("Cancel backfill", move |backfill| {
+            let wrong = RwSignal::new(None);
+            let reason = RwSignal::new(String::new());
+            let (id, progress) = (backfill.id.clone(), backfill.progress);
+            let fields = view! {
+                <p>{format!(
+                    "{} instants never run, and {} runs that are alive are asked to stop. It cannot be resumed.",
+                    progress.pending, progress.running,
+                )}</p>
+                {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
+            };
+            let plan = move |_| {
+                let reason = Some(reason.get_untracked()).filter(|text| !text.trim().is_empty());
+                let ask = api::planning::cancel_backfill(id.clone(), reason);
+                Ok(Change { ask, said: "The backfill is cancelled.".to_owned() })
+            };
+            let look = (Look::Danger, "Cancel backfill");
+            form(self.cancel.open, look, wrong, fields.into_any(), plan, super::reload(self.loading))
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! One backfill, live: how far it is, and each of its instants.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::{LOOK, actions::use_actions, mode_words, progress};
+use crate::{
+    api,
+    components::{
+        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, panel, table, when,
+        when_relative,
+    },
+    data::use_load,
+    model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState},
+    pages::kit::{none, note},
+    route::Route,
+    state::{use_every, use_title},
+};
+
+/// The page.
+#[component]
+pub(crate) fn Backfill(id: String) -> impl IntoView {
+    use_title(|| "Backfill".to_owned());
+    let after = RwSignal::new(None::<String>);
+    let backfill = use_load(move || Some(api::planning::backfill(id.clone(), after.get())));
+    let loading = backfill.loading;
+    use_every(Duration::max(LOOK, Duration::from_secs(2)), move || {
+        let is_over =
+            untrack(|| backfill.with(|detail| detail.row.state == BackfillState::Completed));
+        if is_over != Some(true) {
+            loading.refresh();
+        }
+    });
+    let actions = use_actions(loading);
+    let head = move |detail: &BackfillDetail| {
+        let title = format!("Backfill of {}", detail.row.title());
+        view! {
+            <header class="page-head">
+                <h1>{title}</h1>
+                {badge(Mark::Backfill(detail.row.state))}
+                <div class="actions">{actions.of(&detail.row)}</div>
+            </header>
+        }
+        .into_any()
+    };
+    view! {
+        <AsyncView loading=loading what="the backfill">
+            {backfill.draw(head)}
+            <div class="run-grid">
+                <div class="run-main">{backfill.draw(move |detail| fires(detail, after))}</div>
+                <div class="run-side">{backfill.draw(facts)}</div>
+            </div>
+        </AsyncView>
+        {actions.dialogs()}
+    }
+}
+
+fn facts(detail: &BackfillDetail) -> AnyView {
+    let row = &detail.row;
+    let stop = |words: &'static str, stop: &Option<model::Stop>| {
+        stop.as_ref().map(|stop| {
+            let why = stop.reason.clone().map(|why| format!(": {why}")).unwrap_or_default();
+            fact(words, view! { {when(stop.at, None)}{format!(" by {}{why}", stop.by)} })
+        })
+    };
+    let schedule = row.schedule.as_ref().map(|schedule| {
+        let href = Route::Schedule(schedule.id.clone()).path();
+        fact("Schedule", view! { <a href=href>{schedule.name.clone()}</a> })
+    });
+    let order = match row.order {
+        BackfillOrder::OldestFirst => "oldest first",
+        BackfillOrder::NewestFirst => "newest first",
+    };
+    let content = view! {
+        {progress(row.progress)}
+        <dl class="facts">
+            {schedule}
+            {fact("From", when(row.from, row.zone()))}
+            {fact("To", when(row.to, row.zone()))}
+            {fact("Runs", mode_words(row.mode))}
+            {fact("Order", format!("{order}, {} at once", row.concurrency))}
+            {fact("Why", format!("{} ({})", row.reason, row.created_by))}
+            {fact("Made", when_relative(row.created_at, None))}
+            {row.finished_at.map(|at| fact("Finished", when_relative(at, None)))}
+            {stop("Paused", &row.pause)}
+            {stop("Cancelled", &row.cancel)}
+        </dl>
+    };
+    panel("Progress", (), content.into_any())
+}
+
+fn fires(detail: &BackfillDetail, after: RwSignal<Option<String>>) -> AnyView {
+    let zone = detail.row.zone();
+    let page = &detail.more.fires;
+    let row = |fire: &std::sync::Arc<BackfillFire>| {
+        let run = fire.run.as_ref().map_or_else(none, |run| {
+            view! { <a href=Route::Run(run.id.clone()).path()>"Run"</a> }.into_any()
+        });
+        view! {
+            <tr data-testid="backfill-fire">
+                <td>{when(fire.scheduled_at, zone.clone())}{fire_mark(fire.kind)}</td>
+                <td>{badge(Mark::BackfillFire(fire.state))}{fire.detail.clone().map(note)}</td>
+                <td>{run}</td>
+            </tr>
+        }
+        .into_any()
+    };
+    let headings = vec![heading("Instant", ""), heading("State", ""), heading("Run", "")];
+    let rows: Vec<_> = page.rows.iter().map(row).collect();
+    let next = page.next.clone();
+    let has_next = next.is_some();
+    let is_first = untrack(|| after.with(Option::is_none));
+    let pages = (has_next || !is_first).then(|| {
+        let further =
+            has_next.then(|| button(Look::Plain, None, "Next", move || after.set(next.clone())));
+        let back =
+            (!is_first).then(|| button(Look::Plain, None, "First page", move || after.set(None)));
+        view! { <nav class="pager" aria-label="Pages of instants">{back}{further}</nav> }.into_any()
+    });
+    let content = view! { {table("Instants", "table", headings, rows.into_any())}{pages} };
+    panel("Instants", (), content.into_any())
+}

@@ -1,0 +1,188 @@
+//! One calendar.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::{
+    super::kit::{self, Wrong, empty, of},
+    draft::{Draft, Entries},
+    effect, users_of, year,
+};
+use crate::{
+    api,
+    components::{AsyncView, Field, live, panel},
+    data::{Load, use_actor, use_load, use_once},
+    model::{Calendar, CalendarUser, Weekday},
+    route::Route,
+    state::{use_address, use_session, use_title},
+};
+
+/// A calendar to be made.
+#[component]
+pub(crate) fn NewCalendar() -> impl IntoView {
+    use_title(|| "New calendar".to_owned());
+    view! { <header class="page-head"><h1>"New calendar"</h1></header>{editor(None)} }
+}
+
+/// A calendar that is there.
+#[component]
+pub(crate) fn EditCalendar(id: String) -> impl IntoView {
+    use_title(|| "Calendar".to_owned());
+    let namespace = kit::use_namespace();
+    let calendars = use_load(move || Some(api::planning::calendars(namespace.get())));
+    let calendar = Memo::new(move |before: Option<&Option<Calendar>>| {
+        let find = || {
+            let same = |page: &crate::model::Page<Calendar>| {
+                page.rows.iter().find(|row| row.id == id).map(|row| Calendar::clone(row))
+            };
+            calendars.with(same).flatten()
+        };
+        before.cloned().flatten().or_else(find)
+    });
+    let form = move || {
+        match calendar.get() {
+        Some(calendar) => {
+            let name = calendar.name.clone();
+            view! { <header class="page-head"><h1>{name}</h1></header>{editor(Some(calendar))} }.into_any()
+        }
+        None => view! { <div class="empty">{empty("No such calendar", "It may have been deleted or renamed.")}</div> }.into_any(),
+    }
+    };
+    view! { <AsyncView loading=calendars.loading what="the calendar">{live(form)}</AsyncView> }
+}
+
+fn editor(calendar: Option<Calendar>) -> AnyView {
+    let namespace = kit::use_namespace();
+    let draft = calendar.as_ref().map_or_else(Draft::new, Draft::of);
+    let wrong: Wrong = RwSignal::new(None);
+    let entries = Memo::new(move |_| draft.read().ok());
+    let (actor, address, once) = (use_actor(), use_address(), use_once());
+    let busy = RwSignal::new(false);
+    let declared = calendar.as_ref().and_then(|calendar| calendar.module.clone());
+    let edits = declared.is_none() && untrack(|| use_session().edits());
+    let year = year::use_year(edits);
+    let identity = calendar.as_ref().map(|calendar| (calendar.id.clone(), calendar.version));
+    let action = if calendar.is_some() { "Save changes" } else { "Create calendar" };
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        wrong.set(None);
+        let read = match untrack(|| draft.read()) {
+            Ok(read) => read,
+            Err(failure) => return wrong.set(Some(failure)),
+        };
+        busy.set(true);
+        let said = format!("{} is saved.", read.name);
+        let ask = match identity.clone() {
+            Some((id, version)) => api::planning::update_calendar(read.into_change(id, version)),
+            None => {
+                let input = read.into_new(namespace.get_untracked());
+                api::planning::create_calendar(input, once.key())
+            }
+        };
+        actor.send(ask, move |outcome| {
+            once.heard(&outcome);
+            let _gone = busy.try_set(false);
+            match outcome {
+                Ok(_) => {
+                    actor.say(said);
+                    address.go(&Route::Calendars.path());
+                }
+                Err(failure) => drop(wrong.try_set(Some(failure))),
+            }
+        });
+    };
+    let general = move || {
+        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
+        })
+    };
+    let foot = if edits {
+        view! {
+            <div role="alert">{move || general()}</div>
+            <p class="form-foot">
+                <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
+                <a class="button" href=Route::Calendars.path()>"Cancel"</a>
+            </p>
+        }
+        .into_any()
+    } else {
+        let words = declared.map_or_else(
+            || "Editors change calendars.".to_owned(),
+            |module| format!("The module {module} declares this calendar: change it in its file."),
+        );
+        view! { <p class="muted">{words}</p> }.into_any()
+    };
+    view! {
+        <div class="form-grid">
+            <form class="form-main" on:submit=submit novalidate>
+                <fieldset class="panel form-section">
+                    <legend>"Days"</legend>
+                    <div class="field-grid">
+                        {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
+                        {Field::new("mode", "It", draft.mode).error(of(wrong, "mode")).choice(&[
+                            ("exclude", "suppresses what it names"),
+                            ("only", "lets through only what it names"),
+                        ])}
+                    </div>
+                    {year::view(year, draft, entries)}
+                    {weekdays(draft)}
+                </fieldset>
+                <fieldset class="panel form-section">
+                    <legend>"Ranges and hours"</legend>
+                    {Field::new("ranges", "Ranges, one a line", draft.ranges).code().error(of(wrong, "ranges"))
+                        .hint("2026-07-01 to 2026-07-31, or 2026-12-20T18:00 to 2027-01-02T08:00").area(3)}
+                    {Field::new("windows", "Hours of the day, one a line", draft.windows).code().error(of(wrong, "windows"))
+                        .hint("09:00 to 17:00 on Mon Tue Wed Thu Fri. Without days: on every day.").area(3)}
+                </fieldset>
+                {foot}
+            </form>
+            <div class="form-side">{calendar.map(|calendar| side(&calendar, entries, namespace, edits))}</div>
+        </div>
+    }
+    .into_any()
+}
+
+fn weekdays(draft: Draft) -> AnyView {
+    let day = |day: Weekday| {
+        kit::switch(format!("weekday-{}", day.word()), day.word().to_owned(), draft.weekdays, day)
+    };
+    let days: Vec<_> = Weekday::WEEK.into_iter().map(day).collect();
+    view! { <div class="switch-set" role="group" aria-label="Every week on">{days}</div> }
+        .into_any()
+}
+
+fn side(
+    calendar: &Calendar,
+    entries: Memo<Option<Entries>>,
+    namespace: Memo<String>,
+    edits: bool,
+) -> AnyView {
+    let users = use_load(move || Some(api::planning::calendar_users(namespace.get())));
+    let effect = edits.then(|| {
+        let (plan, is_changed) = effect::use_effect(entries, calendar.name.clone(), namespace);
+        effect::view(plan, is_changed)
+    });
+    view! { {effect}{used_by(users, calendar.name.clone())} }.into_any()
+}
+
+fn used_by(users: Load<Vec<CalendarUser>>, name: String) -> AnyView {
+    let list = move || {
+        let users = users_of(users, &name).unwrap_or_default();
+        if users.is_empty() {
+            return view! { <p class="muted">"No schedule names it yet: choose it in a schedule's form."</p> }.into_any();
+        }
+        let one = |user: CalendarUser| {
+            let href = Route::Schedule(user.id).path();
+            view! { <li><a href=href>{user.name}</a>" "<span class="muted">{user.timing.zone}</span></li> }.into_any()
+        };
+        view! { <ul class="plain-list">{users.into_iter().map(one).collect::<Vec<_>>()}</ul> }
+            .into_any()
+    };
+    let content = view! {
+        <AsyncView loading=users.loading what="the schedules that use it">{live(list.clone())}</AsyncView>
+    };
+    panel("Used by", (), content.into_any())
+}

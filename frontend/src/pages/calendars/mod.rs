@@ -1,0 +1,147 @@
+//! Calendars: what suppresses fires, and for whom.
+//!
+//! - `editor`: one calendar: a year to click in, its other entries, who uses it
+//! - `draft`: a calendar while it is edited
+//! - `year`: the year
+//! - `effect`: what the change would do to fires, before it is saved
+
+mod draft;
+mod editor;
+mod effect;
+mod year;
+
+pub(super) use effect::schedule as effect_of;
+
+pub(crate) use editor::{EditCalendar, NewCalendar};
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, note, use_asked};
+use crate::{
+    api,
+    components::{AsyncView, Look, button, heading, silent_heading, table, when},
+    data::{Load, Loading, use_load},
+    model::{Calendar, CalendarMode, CalendarUser, Page},
+    route::Route,
+    state::{use_session, use_title},
+};
+
+/// The list.
+#[component]
+pub(crate) fn Calendars() -> impl IntoView {
+    use_title(|| "Calendars".to_owned());
+    let namespace = kit::use_namespace();
+    let calendars = use_load(move || Some(api::planning::calendars(namespace.get())));
+    let users = use_load(move || Some(api::planning::calendar_users(namespace.get())));
+    let session = use_session();
+    let remove = use_asked::<Calendar>();
+    let loading = calendars.loading;
+    let is_empty =
+        Signal::derive(move || calendars.with(|page| page.rows.is_empty()).unwrap_or_default());
+    let new = move || {
+        session.edits().then(|| {
+            view! { <a class="button button-primary" href=Route::NewCalendar.path()>"New calendar"</a> }.into_any()
+        })
+    };
+    view! {
+        <header class="page-head"><h1>"Calendars"</h1>{move || new()}</header>
+        <AsyncView
+            loading=loading
+            what="calendars"
+            is_empty=is_empty
+            empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: schedules that name a calendar leave fires out by it.")
+        >
+            {calendars.draw(move |page| list(page, users, remove))}
+        </AsyncView>
+        {remove.dialog("Delete calendar", move |calendar| remove_form(&calendar, remove, users, loading))}
+    }
+}
+
+fn list(page: &Page<Calendar>, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
+    let headings = vec![
+        heading("Calendar", ""),
+        heading("Does", "wide"),
+        heading("Names", "wide"),
+        heading("Used by", "number"),
+        heading("Changed", "wide"),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = page.rows.iter().map(|calendar| row(calendar, users, remove)).collect();
+    table("Calendars", "table", headings, rows.into_any())
+}
+
+fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
+    let module = calendar.module.as_ref().map(|module| note(format!("declared by {module}")));
+    let href = Route::EditCalendar(calendar.id.clone()).path();
+    let name = calendar.name.clone();
+    let count = move || users_of(users, &name).map(|users| users.len().to_string());
+    let delete = (use_session().edits() && calendar.module.is_none())
+        .then(|| button(Look::Danger, None, "Delete", remove.ask(calendar)));
+    view! {
+        <tr data-testid="calendar-row">
+            <th scope="row" class="name-cell"><a href=href>{calendar.name.clone()}</a>{module}</th>
+            <td class="wide">{mode_words(calendar.mode)}</td>
+            <td class="wide">{sum(calendar)}</td>
+            <td class="number">{move || count()}<span class="card-word">" schedules"</span></td>
+            <td class="wide">{when(calendar.updated_at, None)}</td>
+            <td class="actions-cell"><div class="row-actions">{delete}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn mode_words(mode: CalendarMode) -> &'static str {
+    match mode {
+        CalendarMode::Exclude => "Suppresses what it names",
+        CalendarMode::Only => "Lets through only what it names",
+    }
+}
+
+/// `12 days, 2 weekdays, 1 range`
+fn sum(calendar: &Calendar) -> String {
+    let parts = [
+        (calendar.dates.len(), "day"),
+        (calendar.yearly.len(), "yearly day"),
+        (calendar.weekdays.len(), "weekday"),
+        (calendar.ranges.len(), "range"),
+        (calendar.windows.len(), "window"),
+    ];
+    let part = |(count, word): (usize, &str)| match count {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        count => Some(format!("{count} {word}s")),
+    };
+    let parts: Vec<String> = parts.into_iter().filter_map(part).collect();
+    if parts.is_empty() { "nothing yet".to_owned() } else { parts.join(", ") }
+}
+
+/// The schedules that name a calendar; tracked.
+fn users_of(users: Load<Vec<CalendarUser>>, name: &str) -> Option<Vec<CalendarUser>> {
+    users.with(|users| {
+        let names =
+            |user: &&CalendarUser| user.calendars.iter().any(|calendar| calendar.name == name);
+        users.iter().filter(names).cloned().collect()
+    })
+}
+
+fn remove_form(
+    calendar: &Calendar,
+    remove: Asked<Calendar>,
+    users: Load<Vec<CalendarUser>>,
+    loading: Loading,
+) -> AnyView {
+    let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
+    let count = untrack(|| users_of(users, &name)).map_or(0, |users| users.len());
+    let impact = match count {
+        0 => "No schedule names it.".to_owned(),
+        count => format!("{count} schedules name it: it is refused until they do not."),
+    };
+    let fields =
+        view! { <p>"Deletes the calendar "<strong>{name.clone()}</strong>". "{impact}</p> };
+    let plan = move |_| {
+        let ask = api::planning::delete_calendar(id.clone(), version);
+        Ok(Change { ask, said: format!("{name} is deleted.") })
+    };
+    let done = move |_| loading.refresh();
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

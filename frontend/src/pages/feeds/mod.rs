@@ -1,0 +1,128 @@
+//! Calendar feeds: upcoming runs that other programs subscribe to by an address.
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, none, of, use_asked};
+use crate::{
+    api::{self, settings::create_calendar_feed::CreateCalendarFeedInput},
+    components::{
+        AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when, when_relative,
+    },
+    data::{Loading, use_load},
+    model::CalendarFeed,
+    state::use_title,
+};
+
+/// The list.
+#[component]
+pub(crate) fn Feeds() -> impl IntoView {
+    use_title(|| "Calendar feeds".to_owned());
+    let namespace = kit::use_namespace();
+    let feeds = use_load(|| Some(api::settings::feeds()));
+    let loading = feeds.loading;
+    let new = RwSignal::new(false);
+    let made = RwSignal::new(None::<String>);
+    let revoke = use_asked::<CalendarFeed>();
+    view! {
+        <header class="page-head">
+            <h1>"Calendar feeds"</h1>
+            <p class="muted">"Upcoming runs in your calendar program."</p>
+            <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
+        </header>
+        {kit::shown_once(made, "The address of your feed", "It is shown this once. Subscribe to it in your calendar program; whoever has it sees what the feed shows.")}
+        <AsyncView
+            loading=loading
+            what="feeds"
+            is_empty=Signal::derive(move || feeds.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No feed yet", "A feed shows what will run as a calendar (iCalendar) that other programs subscribe to.")
+        >
+            {feeds.draw(move |feeds| list(feeds, revoke))}
+        </AsyncView>
+        <Dialog open=new title="New feed">{new_form(new, made, namespace, loading)}</Dialog>
+        {revoke.dialog("Revoke feed", move |feed| revoke_form(&feed, revoke, loading))}
+    }
+}
+
+fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
+    let headings = vec![
+        heading("Feed", ""),
+        heading("Shows", ""),
+        heading("Used", "wide"),
+        heading("Made", "wide"),
+        silent_heading("Actions"),
+    ];
+    let row = |feed: &CalendarFeed| {
+        let namespace =
+            feed.namespace.clone().unwrap_or_else(|| "nothing that you may see".to_owned());
+        let shows = match (&feed.schedule_id, &feed.search) {
+            (Some(_), _) => format!("one schedule of {namespace}"),
+            (None, Some(search)) => format!("{namespace}: {search}"),
+            (None, None) => format!("all of {namespace}"),
+        };
+        let used = feed.used_at.map_or_else(none, |at| when_relative(at, None));
+        view! {
+            <tr data-testid="feed-row">
+                <th scope="row" class="name-cell">{feed.name.clone()}</th>
+                <td>{shows}</td>
+                <td class="wide">{used}</td>
+                <td class="wide">{when(feed.created_at, None)}</td>
+                <td class="actions-cell"><div class="row-actions">{button(Look::Danger, None, "Revoke", revoke.ask(feed))}</div></td>
+            </tr>
+        }
+        .into_any()
+    };
+    let rows: Vec<_> = feeds.iter().map(row).collect();
+    table("Calendar feeds", "table", headings, rows.into_any())
+}
+
+fn new_form(
+    open: RwSignal<bool>,
+    made: RwSignal<Option<String>>,
+    namespace: Memo<String>,
+    loading: Loading,
+) -> AnyView {
+    let text = || RwSignal::new(String::new());
+    let (name, schedule, search) = (text(), text(), text());
+    let wrong = RwSignal::new(None);
+    let fields = view! {
+        <p>"Of the namespace "<strong>{namespace.get_untracked()}</strong>", as far as you may see it when it is read."</p>
+        {Field::new("feed-name", "Name", name).first().required().error(of(wrong, "name"))
+            .hint("Without spaces: phone, team, nightly.").text()}
+        {Field::new("feed-schedule", "Only the schedule (optional)", schedule).error(of(wrong, "schedule")).text()}
+        {Field::new("feed-search", "Only what this finds (optional)", search).code().error(of(wrong, "search"))
+            .hint("In the search language, as in tag:billing.").text()}
+    };
+    let plan = move |_| {
+        let given = |text: RwSignal<String>| {
+            Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let input = CreateCalendarFeedInput {
+            name: name.get_untracked().trim().to_owned(),
+            namespace: namespace.get_untracked(),
+            schedule: given(schedule),
+            search: given(search),
+            reason: None,
+        };
+        Ok(Change { ask: api::settings::create_feed(input), said: String::new() })
+    };
+    let done = move |path: String| {
+        made.set(Some(format!("{}{path}", window().origin())));
+        loading.reload();
+    };
+    form(open, (Look::Primary, "Create feed"), wrong, fields.into_any(), plan, done)
+}
+
+fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {
+    let (id, name) = (feed.id.clone(), feed.name.clone());
+    let fields = view! {
+        <p>"The address of "<strong>{name.clone()}</strong>" leads nowhere from now on. Calendars that subscribe to it stand still."</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::settings::revoke_feed(id.clone()),
+            said: format!("{name} is revoked."),
+        })
+    };
+    let done = move |_| loading.reload();
+    form(revoke.open, (Look::Danger, "Revoke"), RwSignal::new(None), fields.into_any(), plan, done)
+}

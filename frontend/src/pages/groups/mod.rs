@@ -1,0 +1,229 @@
+//! Concurrency groups: how many slots of the limit are used, who holds them, who waits.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Field, Look, Mark, badge, button, heading, silent_heading, table,
+        when_relative,
+    },
+    data::{Loading, use_load},
+    model::{Group, GroupRun},
+    route::Route,
+    state::{use_every, use_session, use_title},
+};
+
+const LOOK: Duration = Duration::from_secs(3);
+
+/// The list.
+#[component]
+pub(crate) fn Groups() -> impl IntoView {
+    use_title(|| "Groups".to_owned());
+    let session = use_session();
+    let namespace = kit::use_namespace();
+    let groups = use_load(move || Some(api::planning::groups(namespace.get())));
+    let loading = groups.loading;
+    use_every(LOOK, move || loading.refresh());
+    let new = RwSignal::new(false);
+    let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
+    let add = move || {
+        session.edits().then(|| button(Look::Primary, None, "New group", move || new.set(true)))
+    };
+    view! {
+        <header class="page-head"><h1>"Groups"</h1><div class="actions">{move || add()}</div></header>
+        <AsyncView
+            loading=loading
+            what="groups"
+            is_empty=Signal::derive(move || groups.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No group yet", "A group is a limit that several schedules share: so many of their runs are at work at once.")
+        >
+            {groups.draw(move |groups| list(groups, look, change, remove))}
+        </AsyncView>
+        <Dialog open=new title="New group">{new_form(new, namespace, loading)}</Dialog>
+        {look.dialog("Who holds, who waits", move |group| holders(&group, namespace))}
+        {change.dialog("Change group", move |group| change_form(&group, change, loading))}
+        {remove.dialog("Delete group", move |group| remove_form(&group, remove, loading))}
+    }
+}
+
+fn list(
+    groups: &[Group],
+    look: Asked<Group>,
+    change: Asked<Group>,
+    remove: Asked<Group>,
+) -> AnyView {
+    let headings = vec![
+        heading("Group", ""),
+        heading("Slots used", ""),
+        heading("Waiting", "number"),
+        heading("Schedules", "number wide"),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = groups.iter().map(|group| row(group, look, change, remove)).collect();
+    table("Groups", "table", headings, rows.into_any())
+}
+
+fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Group>) -> AnyView {
+    let module = group.module.as_ref().map(|module| note(format!("declared by {module}")));
+    let own = (use_session().edits() && group.module.is_none()).then(|| {
+        view! {
+            {button(Look::Plain, None, "Change", change.ask(group))}
+            {button(Look::Danger, None, "Delete", remove.ask(group))}
+        }
+        .into_any()
+    });
+    let schedules = Route::Schedules.narrowed(&[("q", &format!("group:\"{}\"", group.name))]);
+    view! {
+        <tr data-testid="group-row">
+            <th scope="row" class="name-cell">{group.name.clone()}{module}</th>
+            <td>{slots(group.running, group.max_runs)}</td>
+            <td class="number">{group.waiting}<span class="card-word">" waiting"</span></td>
+            <td class="number wide"><a href=schedules>{group.schedules}</a></td>
+            <td class="actions-cell"><div class="row-actions">
+                {button(Look::Plain, None, "Who", look.ask(group))}{own}
+            </div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// A bar and the two numbers.
+fn slots(running: i64, most: i64) -> AnyView {
+    let width = running.min(most) * 1_000 / most.max(1);
+    let state = if running >= most { "retrying" } else { "running" };
+    view! {
+        <span class="progress">
+            <svg viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
+                <rect class="tally-ground" width="1000" height="6"></rect>
+                <rect class="tally-part" data-state=state width=width height="6"></rect>
+            </svg>
+            <span class="cell-note">{format!("{running} of {most}")}</span>
+        </span>
+    }
+    .into_any()
+}
+
+/// The runs of a group, live: those at work hold slots, the others wait in this order.
+fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
+    let name = group.name.replace('"', "\\\"");
+    let search = format!("group:\"{name}\" state:queued,running,retrying");
+    let runs = use_load(move || Some(api::planning::group_runs(namespace.get(), search.clone())));
+    let loading = runs.loading;
+    use_every(LOOK, move || loading.refresh());
+    let most = group.max_runs;
+    let draw = move |runs: &Vec<GroupRun>| {
+        let (hold, wait): (Vec<_>, Vec<_>) =
+            runs.iter().partition(|run| run.state == crate::model::RunState::Running);
+        let mut wait = wait;
+        wait.sort_by_key(|run| (-run.priority, run.created_at));
+        let part = |words: String, runs: Vec<&GroupRun>| {
+            let rows: Vec<_> = runs.into_iter().map(holder).collect();
+            view! { <h3>{words}</h3><ul class="plain-list">{rows}</ul> }.into_any()
+        };
+        let (holding, waiting) = (hold.len(), wait.len());
+        view! {
+            {part(format!("Hold a slot: {holding} of {most}"), hold)}
+            {part(format!("Wait: {waiting}"), wait)}
+        }
+        .into_any()
+    };
+    view! {
+        <div class="dialog-body">
+            <AsyncView
+                loading=loading
+                what="runs"
+                is_empty=Signal::derive(move || runs.with(Vec::is_empty).unwrap_or_default())
+                empty=|| empty("Nothing holds a slot", "No run of this group is at work, and none waits.")
+            >
+                {runs.draw(draw)}
+            </AsyncView>
+        </div>
+    }
+    .into_any()
+}
+
+fn holder(run: &GroupRun) -> AnyView {
+    let href = Route::Run(run.id.clone()).path();
+    let since =
+        run.started_at.or(Some(run.created_at)).map_or_else(none, |at| when_relative(at, None));
+    let why: Vec<String> = run.waits_for.iter().map(|wait| wait.text.clone()).collect();
+    view! {
+        <li>
+            <a href=href>{run.title().to_owned()}</a>" "{badge(Mark::Run(run.state))}" "{since}
+            {(!why.is_empty()).then(|| note(why.join("; ")))}
+        </li>
+    }
+    .into_any()
+}
+
+fn new_form(open: RwSignal<bool>, namespace: Memo<String>, loading: Loading) -> AnyView {
+    let (name, most) = (RwSignal::new(String::new()), RwSignal::new("1".to_owned()));
+    let wrong = RwSignal::new(None);
+    let plan = move |key| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} is there: choose it in a schedule's form.");
+        let most = number("maxRuns", most)?;
+        let ask = api::planning::create_group(namespace.get_untracked(), name, most, key);
+        Ok(Change { ask, said })
+    };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, "Create group"), wrong, fields(name, most, wrong), plan, done)
+}
+
+fn change_form(group: &Group, change: Asked<Group>, loading: Loading) -> AnyView {
+    let name = RwSignal::new(group.name.clone());
+    let most = RwSignal::new(group.max_runs.to_string());
+    let wrong = RwSignal::new(None);
+    let (id, version, running) = (group.id.clone(), group.version, group.running);
+    let impact = move || {
+        let most = most.get().trim().parse::<i64>().unwrap_or(running);
+        (most < running).then(|| {
+            format!(
+                "{} runs over the limit go on; no other starts until there is room.",
+                running - most
+            )
+        })
+    };
+    let all = view! {
+        {fields(name, most, wrong)}
+        <p class="muted" aria-live="polite">{move || impact()}</p>
+    };
+    let plan = move |_| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} is changed.");
+        let most = number("maxRuns", most)?;
+        Ok(Change { ask: api::planning::update_group(id.clone(), version, name, most), said })
+    };
+    let done = move |_| loading.reload();
+    form(change.open, (Look::Primary, "Change group"), wrong, all.into_any(), plan, done)
+}
+
+fn fields(name: RwSignal<String>, most: RwSignal<String>, wrong: kit::Wrong) -> AnyView {
+    view! {
+        {Field::new("group-name", "Name", name).first().required().error(of(wrong, "name")).text()}
+        {Field::new("group-max", "Runs at once", most).kind("number").error(of(wrong, "maxRuns"))
+            .hint("1 to 10000, over all schedules that name it.").text()}
+    }
+    .into_any()
+}
+
+fn remove_form(group: &Group, remove: Asked<Group>, loading: Loading) -> AnyView {
+    let (id, name, schedules) = (group.id.clone(), group.name.clone(), group.schedules);
+    let impact = match schedules {
+        0 => "No schedule names it.".to_owned(),
+        count => format!("{count} schedules name it: it is refused until they do not."),
+    };
+    let fields = view! { <p>"Deletes the group "<strong>{name.clone()}</strong>". "{impact}</p> };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::planning::delete_group(id.clone()),
+            said: format!("{name} is deleted."),
+        })
+    };
+    let done = move |_| loading.reload();
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

@@ -1,0 +1,97 @@
+//! Small controls.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{self, Tab, tab_of},
+    state::use_address,
+};
+
+/// A box to tick, with what it means.
+pub(in crate::pages) fn check(
+    id: impl Into<String>,
+    label: impl Into<String>,
+    value: RwSignal<bool>,
+    hint: &'static str,
+) -> AnyView {
+    let (id, label) = (id.into(), label.into());
+    let described = (!hint.is_empty()).then(|| format!("{id}-hint"));
+    let words = described.clone().map(|id| view! { <p class="hint" id=id>{hint}</p> }.into_any());
+    view! {
+        <div class="check-field">
+            <label for=id.clone()>
+                <input
+                    type="checkbox"
+                    id=id.clone()
+                    aria-describedby=described
+                    prop:checked=move || value.get()
+                    on:change:target=move |event| value.set(event.target().checked())
+                />
+                <span>{label}</span>
+            </label>
+            {words}
+        </div>
+    }
+    .into_any()
+}
+
+/// One of several that can be chosen together: a member of a set.
+pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
+    id: String,
+    label: String,
+    set: RwSignal<Vec<T>>,
+    member: T,
+) -> AnyView {
+    let known = member.clone();
+    let is_in = move || set.with(|set| set.contains(&known));
+    let flip = move |on: bool| {
+        set.update(|set| {
+            set.retain(|other| *other != member);
+            if on {
+                set.push(member.clone());
+            }
+        });
+    };
+    view! {
+        <label class="switch-member">
+            <input
+                type="checkbox"
+                id=id
+                prop:checked=is_in
+                on:change:target=move |event| flip(event.target().checked())
+            />
+            <span>{label}</span>
+        </label>
+    }
+    .into_any()
+}
+
+/// The views of a page, each with its own address; the first is where the address names none.
+pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> AnyView {
+    let address = use_address();
+    let chosen = Signal::derive(move || tab_of(choices, &address.query("tab")));
+    let href =
+        move |name: &'static str| address.with(&[("tab", name), ("after", ""), ("before", "")]);
+    components::tabs(label, choices, chosen, href)
+}
+
+/// What stands where there is nothing: a title and what makes it otherwise.
+pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyView {
+    components::empty(title, words, ())
+}
+
+/// A word below the word in a cell.
+pub(in crate::pages) fn note(words: impl Into<String>) -> AnyView {
+    let words = words.into();
+    view! { <span class="cell-note">{words}</span> }.into_any()
+}
+
+/// The mark for nothing.
+pub(in crate::pages) fn none() -> AnyView {
+    view! { <span class="muted">"–"</span> }.into_any()
+}
+
+/// `1 day`, `30 days`
+pub(in crate::pages) fn days_choice(days: i64) -> String {
+    if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
+}

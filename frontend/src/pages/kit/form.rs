@@ -1,0 +1,109 @@
+//! A form that acts, closes, and says so; or it shows what is wrong and stays.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use crate::{
+    api::Ask,
+    components::{Look, button},
+    data::{use_actor, use_once},
+    model::Failure,
+    time::Moment,
+};
+
+/// What a form does, and what is said when it is done.
+pub(in crate::pages) struct Change {
+    pub(in crate::pages) ask: Ask<String>,
+    pub(in crate::pages) said: String,
+}
+
+/// The error of a form.
+pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
+
+/// The fields, the error that belongs to none of them, and the buttons. `plan` reads the fields, or says which is wrong;
+/// `open` closes when it is done, and then `done` is told what the server answered.
+pub(in crate::pages) fn form(
+    open: RwSignal<bool>,
+    (look, action): (Look, &'static str),
+    wrong: Wrong,
+    fields: AnyView,
+    plan: impl Fn(String) -> Result<Change, Failure> + 'static,
+    done: impl Fn(String) + Clone + 'static,
+) -> AnyView {
+    let plan: Box<dyn Fn(String) -> Result<Change, Failure>> = Box::new(plan);
+    let actor = use_actor();
+    let busy = RwSignal::new(false);
+    let once = use_once();
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        wrong.set(None);
+        let Change { ask, said } = match plan(once.key()) {
+            Ok(change) => change,
+            Err(failure) => return wrong.set(Some(failure)),
+        };
+        busy.set(true);
+        let done = done.clone();
+        actor.send(ask, move |outcome| {
+            once.heard(&outcome);
+            let _gone = busy.try_set(false);
+            match outcome {
+                Ok(answer) => {
+                    open.set(false);
+                    if !said.is_empty() {
+                        actor.say(said);
+                    }
+                    done(answer);
+                }
+                Err(failure) => drop(wrong.try_set(Some(failure))),
+            }
+        });
+    };
+    let general = move || {
+        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
+        })
+    };
+    view! {
+        <form on:submit=submit novalidate>
+            {fields}
+            <div role="alert">{move || general()}</div>
+            <footer class="dialog-foot">
+                {button(Look::Plain, None, "Cancel", move || open.set(false))}
+                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{action}</button>
+            </footer>
+        </form>
+    }
+    .into_any()
+}
+
+/// The error that belongs to a field, or to a part of it.
+pub(in crate::pages) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<Failure>> {
+    Signal::derive(move || {
+        let is_it = |failure: &Failure| {
+            let rest = failure.field.as_deref().and_then(|name| name.strip_prefix(field));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+        };
+        wrong.get().filter(is_it)
+    })
+}
+
+/// A whole number that a field holds.
+///
+/// # Errors
+/// When it holds none.
+pub(in crate::pages) fn number(field: &str, text: RwSignal<String>) -> Result<i64, Failure> {
+    let text = text.get_untracked();
+    text.trim().parse().map_err(|_| Failure::of_field(field, "Type a whole number."))
+}
+
+/// An instant that a field holds, on the browser's clock.
+///
+/// # Errors
+/// When it holds none.
+pub(in crate::pages) fn instant(field: &str, text: RwSignal<String>) -> Result<Moment, Failure> {
+    let text = text.get_untracked();
+    Moment::parse_local(&text).ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))
+}

@@ -1,0 +1,80 @@
+//! What is shown a single time: tokens, addresses of feeds, the first password of a colleague.
+
+use js_sys::{Function, Reflect, Uint8Array};
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::{
+    components::{Look, button},
+    state::use_notices,
+};
+
+/// Without letters and digits that are taken for each other.
+const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
+const GROUPS: usize = 4;
+const LENGTH: usize = 5;
+
+/// The value in a box of its own until it is put away.
+pub(in crate::pages) fn shown_once(
+    value: RwSignal<Option<String>>,
+    title: &'static str,
+    words: &'static str,
+) -> AnyView {
+    let shown = move || {
+        value.get().map(|text| {
+            view! {
+                <section class="panel once" aria-label=title>
+                    <h2>{title}</h2>
+                    <p class="muted">{words}</p>
+                    <div class="once-line">
+                        <code data-testid="shown-once">{text.clone()}</code>
+                        {copy_button("Copy", text)}
+                        {button(Look::Plain, None, "Put away", move || value.set(None))}
+                    </div>
+                </section>
+            }
+            .into_any()
+        })
+    };
+    view! { <div role="status">{move || shown()}</div> }.into_any()
+}
+
+/// Puts a text on the clipboard.
+pub(in crate::pages) fn copy_button(words: &'static str, text: String) -> AnyView {
+    let notices = use_notices();
+    let copy = move || {
+        let said = match to_clipboard(&text) {
+            Ok(()) => "Copied.",
+            Err(_) => "This browser does not let the console copy. Select the text instead.",
+        };
+        notices.done(said.to_owned());
+    };
+    button(Look::Plain, None, words, copy)
+}
+
+fn to_clipboard(text: &str) -> Result<(), JsValue> {
+    let navigator = Reflect::get(&window(), &"navigator".into())?;
+    let clipboard = Reflect::get(&navigator, &"clipboard".into())?;
+    let write: Function = Reflect::get(&clipboard, &"writeText".into())?.dyn_into()?;
+    write.call1(&clipboard, &text.into()).map(drop)
+}
+
+/// A password that nobody guesses, in groups that can be read out.
+pub(in crate::pages) fn new_password() -> String {
+    let bytes = chance().unwrap_or_default();
+    let letter = |byte: &u8| {
+        LETTERS.get(usize::from(*byte) % LETTERS.len()).copied().map_or('x', char::from)
+    };
+    let groups: Vec<String> =
+        bytes.chunks(LENGTH).map(|group| group.iter().map(letter).collect()).collect();
+    groups.join("-")
+}
+
+/// From the browser's generator for keys; nothing without one.
+fn chance() -> Result<Vec<u8>, JsValue> {
+    let crypto = Reflect::get(&window(), &"crypto".into())?;
+    let fill: Function = Reflect::get(&crypto, &"getRandomValues".into())?.dyn_into()?;
+    let bytes = Uint8Array::new_with_length((GROUPS * LENGTH) as u32);
+    fill.call1(&crypto, &bytes)?;
+    Ok(bytes.to_vec())
+}

@@ -1,0 +1,167 @@
+//! A module's file: what deploying it would do, key by key and fire by fire, and then the deployment. Nothing is deployed
+//! that was not planned as it stands.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::detail::fields;
+use crate::{
+    api,
+    components::{
+        AsyncView, Field, Look, Mark, badge, button, heading, live, panel, table, warning_list,
+    },
+    data::{Load, use_actor, use_load, use_once},
+    model::{ChangeAction, Failure, Plan, PlannedChange},
+    pages::{
+        calendars::effect_of,
+        kit::{check, note, of},
+    },
+    route::Route,
+    state::{use_address, use_title},
+};
+
+/// A file with the two ways to take it.
+#[derive(Clone, Debug, PartialEq)]
+struct Order {
+    source: String,
+    prune: bool,
+    adopt: bool,
+}
+
+/// The page.
+#[component]
+pub(crate) fn DeployModule() -> impl IntoView {
+    use_title(|| "Plan a file".to_owned());
+    let source = RwSignal::new(String::new());
+    let (prune, adopt) = (RwSignal::new(true), RwSignal::new(false));
+    let planned = RwSignal::new(None::<Order>);
+    let wrong = RwSignal::new(None::<Failure>);
+    let plan = use_load(move || {
+        let Order { source, prune, adopt } = planned.get()?;
+        Some(api::planning::plan(source, prune, adopt))
+    });
+    let order = move || Order { source: source.get(), prune: prune.get(), adopt: adopt.get() };
+    // A file that was changed since is not the one that was planned.
+    let is_planned = Memo::new(move |_| planned.get().is_some_and(|planned| planned == order()));
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        wrong.set(None);
+        let order = untrack(order);
+        if order.source.trim().is_empty() {
+            return wrong.set(Some(Failure::of_field("source", "Paste a module's file.")));
+        }
+        if planned.with_untracked(|planned| planned.as_ref() == Some(&order)) {
+            plan.loading.reload();
+        } else {
+            planned.set(Some(order));
+        }
+    };
+    view! {
+        <header class="page-head"><h1>"Plan a file"</h1></header>
+        <div class="form-grid">
+            <form class="form-main" on:submit=submit novalidate>
+                <fieldset class="panel form-section">
+                    <legend>"The file"</legend>
+                    {Field::new("source", "YAML or JSON", source).code().first().error(of(wrong, "source")).area(22)}
+                    {check("prune", "Delete what the module declared before and no longer does", prune, "")}
+                    {check("adopt", "Take over what was made by hand under the same names", adopt, "")}
+                </fieldset>
+                <p class="form-foot">
+                    <button type="submit" class="button button-primary">"Plan"</button>
+                    <a class="button" href=Route::Modules.path()>"Cancel"</a>
+                </p>
+            </form>
+            <div class="form-side">{result(plan, planned, is_planned)}</div>
+        </div>
+    }
+}
+
+fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<bool>) -> AnyView {
+    let (actor, address, once) = (use_actor(), use_address(), use_once());
+    let busy = RwSignal::new(false);
+    let deploy = move || {
+        let Some(Order { source, prune, adopt }) = planned.get_untracked() else { return };
+        if busy.get_untracked() {
+            return;
+        }
+        busy.set(true);
+        actor.send(api::planning::deploy(source, prune, adopt, once.key()), move |outcome| {
+            once.heard(&outcome);
+            let _gone = busy.try_set(false);
+            match outcome {
+                Ok(name) => {
+                    actor.say(format!("{name} is deployed."));
+                    address.go(&super::route_of(&name).path());
+                }
+                Err(failure) => actor.complain(&failure),
+            }
+        });
+    };
+    let foot = move || {
+        let failed = plan.loading.failure().is_some();
+        if !is_planned.get() || failed || !plan.loading.has_data() {
+            return view! { <p class="muted">"Plan the file as it stands, then deploy it."</p> }
+                .into_any();
+        }
+        let deletes = plan.with(|plan| {
+            plan.changes.iter().filter(|change| change.action == ChangeAction::Delete).count()
+        });
+        match deletes.unwrap_or_default() {
+            0 => button(Look::Primary, None, "Deploy", deploy),
+            count => view! {
+                <p class="plan-warning">{format!("{count} things are deleted.")}</p>
+                {button(Look::Danger, None, "Deploy and delete", deploy)}
+            }
+            .into_any(),
+        }
+    };
+    let content = move || {
+        if planned.with(Option::is_none) {
+            return view! { <p class="muted">"What would be made, changed and deleted, and which fires would come and go, appears here."</p> }
+                .into_any();
+        }
+        view! {
+            <AsyncView loading=plan.loading what="the plan">{plan.draw(draw)}</AsyncView>
+            <div class="plan-foot">{live(foot)}</div>
+        }
+        .into_any()
+    };
+    panel("Plan", (), live(content))
+}
+
+fn draw(plan: &Plan) -> AnyView {
+    let is_change = |change: &&PlannedChange| change.action != ChangeAction::Unchanged;
+    let changed: Vec<_> = plan.changes.iter().filter(is_change).map(row).collect();
+    let same = plan.changes.len() - changed.len();
+    let sum = format!("{}: {} to change, {same} unchanged.", plan.module, changed.len());
+    let effect = plan.effect.as_ref().filter(|effect| !effect.schedules.is_empty()).map(|effect| {
+        let least = if effect.is_complete { "" } else { "at least " };
+        let words = format!(
+            "Fires in the next 30 days: {least}{} new, {} gone.",
+            effect.added, effect.removed
+        );
+        let parts: Vec<_> = effect.schedules.iter().map(effect_of).collect();
+        view! { <p class="lede">{words}</p><ul class="effects">{parts}</ul> }.into_any()
+    });
+    let headings = vec![heading("Will", ""), heading("Thing", "")];
+    let changes = if changed.is_empty() {
+        view! { <p class="muted">"All is as the file says: deploying it changes nothing."</p> }
+            .into_any()
+    } else {
+        table("What would change", "table", headings, changed.into_any())
+    };
+    view! { <p class="lede" data-testid="plan">{sum}</p>{effect}{changes} }.into_any()
+}
+
+fn row(change: &PlannedChange) -> AnyView {
+    view! {
+        <tr data-testid="plan-row">
+            <td>{badge(Mark::Change(change.action))}</td>
+            <th scope="row" class="name-cell">
+                {change.name.clone()}{note(change.kind.replace('_', " "))}
+                {fields(&change.fields)}
+                {warning_list(change.warnings.iter())}
+            </th>
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,124 @@
+//! One module: what is otherwise than it declared it, and what can be done about that.
+
+use leptos::prelude::*;
+
+use super::{super::kit, exported};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Look, badge_of, button, fact, heading, panel, table, when, when_relative,
+    },
+    data::use_load,
+    model::{Drift, DriftSide, Drifted, FieldChange},
+    pages::kit::{empty, note},
+    route::Route,
+    state::{use_session, use_title},
+};
+
+/// The page.
+#[component]
+pub(crate) fn Module(name: String) -> impl IntoView {
+    let name = js_sys::decode_uri_component(&name).map_or(name, String::from);
+    let title = name.clone();
+    use_title(move || title.clone());
+    let session = use_session();
+    let namespace = kit::use_namespace();
+    let asked = name.clone();
+    let drift = use_load(move || Some(api::planning::drift(namespace.get(), asked.clone())));
+    let export = RwSignal::new(false);
+    let actions = move || {
+        session.edits().then(|| {
+            view! {
+                {button(Look::Plain, None, "Export", move || export.set(true))}
+                <a class="button button-primary" href=Route::DeployModule.path()>"Plan a file"</a>
+            }
+            .into_any()
+        })
+    };
+    let heading = name.clone();
+    view! {
+        <header class="page-head"><h1>{heading}</h1><div class="actions">{move || actions()}</div></header>
+        <AsyncView loading=drift.loading what="the module">
+            <div class="run-grid">
+                <div class="run-main">{drift.draw(move |drift| drifted(drift, export))}</div>
+                <div class="run-side">{drift.draw(facts)}</div>
+            </div>
+        </AsyncView>
+        <Dialog open=export title="Export">{exported(namespace, Some(name.clone()))}</Dialog>
+    }
+}
+
+fn facts(drift: &Drift) -> AnyView {
+    let content = view! {
+        <dl class="facts">
+            {fact("Deployed", when_relative(drift.deployed_at, None))}
+            {fact("By", drift.deployed_by.clone())}
+            {fact("Otherwise", drift.drifted.len())}
+        </dl>
+    };
+    panel("Last deployment", (), content.into_any())
+}
+
+fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
+    if drift.drifted.is_empty() {
+        let content = view! { <div class="empty">{empty("All is as it was declared", "What operators pause, note or mute shows here, and whatever went around the server.")}</div> };
+        return panel("Drift", (), content.into_any());
+    }
+    let headings = vec![
+        heading("Thing", ""),
+        heading("Declared → is", ""),
+        heading("By", "wide"),
+        heading("Whose", ""),
+    ];
+    let rows: Vec<_> = drift.drifted.iter().map(row).collect();
+    let ways = use_session().edits().then(|| {
+        view! {
+            <div class="ways">
+                <p><strong>"Adopt"</strong>": the file as things are now, to be put in the place of yours. "
+                    {button(Look::Plain, None, "Export as it is", move || export.set(true))}</p>
+                <p><strong>"Revert"</strong>": the file as it was, deployed again, puts what is the module's as it says. "
+                    <a class="button" href=Route::DeployModule.path()>"Plan the file"</a></p>
+            </div>
+        }
+        .into_any()
+    });
+    let content = view! { {ways}{table("Drift", "table", headings, rows.into_any())} };
+    panel("Drift", (), content.into_any())
+}
+
+fn row(thing: &Drifted) -> AnyView {
+    let side = match thing.side {
+        DriftSide::Operators => {
+            view! { {badge_of("skipped", "Operators'")}{note("it stays")} }.into_any()
+        }
+        DriftSide::Module => {
+            view! { {badge_of("retrying", "Module's")}{note("the next deployment puts it right")} }
+                .into_any()
+        }
+    };
+    let by = thing.by.clone().unwrap_or_else(|| "unknown".to_owned());
+    let at =
+        thing.at.map(|at| view! { <span class="cell-note">{when(at, None)}</span> }.into_any());
+    view! {
+        <tr data-testid="drift-row">
+            <th scope="row" class="name-cell">{thing.name.clone()}{note(thing.kind.replace('_', " "))}</th>
+            <td>{fields(&thing.fields)}</td>
+            <td class="wide">{by}{at}{thing.reason.clone().map(note)}</td>
+            <td>{side}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// Key by key: as it was, and as it is.
+pub(super) fn fields(fields: &[FieldChange]) -> AnyView {
+    let nothing = || "nothing".to_owned();
+    let one = |field: &FieldChange| {
+        let path = if field.path.is_empty() { "it".to_owned() } else { field.path.clone() };
+        let before = field.before.clone().unwrap_or_else(nothing);
+        let after = field.after.clone().unwrap_or_else(nothing);
+        view! { <li><code>{path}</code>" "<del>{before}</del>" → "<ins>{after}</ins></li> }
+            .into_any()
+    };
+    view! { <ul class="field-changes">{fields.iter().map(one).collect::<Vec<_>>()}</ul> }.into_any()
+}

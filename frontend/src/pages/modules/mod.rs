@@ -1,0 +1,117 @@
+//! Modules: files that declare what is there.
+//!
+//! - `deploy`: a file, its plan, its deployment
+//! - `detail`: one module, with what is otherwise than it declared
+
+mod deploy;
+mod detail;
+
+pub(crate) use deploy::DeployModule;
+pub(crate) use detail::Module;
+
+use leptos::prelude::*;
+
+use super::kit::{self, copy_button, empty};
+use crate::{
+    api,
+    components::{AsyncView, Dialog, Look, button, heading, table, when_relative},
+    data::use_load,
+    model::{self, Exported},
+    route::Route,
+    state::{use_session, use_title},
+};
+
+/// The page of a module. A name may hold what a path may not.
+fn route_of(name: &str) -> Route {
+    Route::Module(js_sys::encode_uri_component(name).into())
+}
+
+/// The list.
+#[component]
+pub(crate) fn Modules() -> impl IntoView {
+    use_title(|| "Modules".to_owned());
+    let session = use_session();
+    let namespace = kit::use_namespace();
+    let modules = use_load(move || Some(api::planning::modules(namespace.get())));
+    let export = RwSignal::new(false);
+    let deploy = move || {
+        session.edits().then(|| {
+            view! {
+                {button(Look::Plain, None, "Export all", move || export.set(true))}
+                <a class="button button-primary" href=Route::DeployModule.path()>"Plan a file"</a>
+            }
+            .into_any()
+        })
+    };
+    view! {
+        <header class="page-head"><h1>"Modules"</h1><div class="actions">{move || deploy()}</div></header>
+        <AsyncView
+            loading=modules.loading
+            what="modules"
+            is_empty=Signal::derive(move || modules.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No module yet", "A module is a file that declares schedules, workflows and alert rules together. Deploy one here or by carillon apply.")
+        >
+            {modules.draw(|modules| list(modules))}
+        </AsyncView>
+        <Dialog open=export title="Export">{exported(namespace, None)}</Dialog>
+    }
+}
+
+fn list(modules: &[model::Module]) -> AnyView {
+    let headings = vec![
+        heading("Module", ""),
+        heading("Schedules", "number"),
+        heading("Workflows", "number"),
+        heading("Changed", ""),
+    ];
+    let row = |module: &model::Module| {
+        let href = route_of(&module.name).path();
+        let search = format!("module:\"{}\"", module.name);
+        let schedules = Route::Schedules.narrowed(&[("q", &search)]);
+        view! {
+            <tr data-testid="module-row">
+                <th scope="row" class="name-cell"><a href=href>{module.name.clone()}</a></th>
+                <td class="number"><a href=schedules>{module.schedules}</a></td>
+                <td class="number">{module.workflows}</td>
+                <td>{when_relative(module.changed_at, None)}</td>
+            </tr>
+        }
+        .into_any()
+    };
+    let rows: Vec<_> = modules.iter().map(row).collect();
+    table("Modules", "table", headings, rows.into_any())
+}
+
+/// The files that declare what is there, to be copied.
+fn exported(namespace: Memo<String>, module: Option<String>) -> AnyView {
+    let files =
+        use_load(move || Some(api::planning::export(namespace.get(), module.clone(), None)));
+    let file = |file: &Exported| {
+        let hint = match (file.is_by_hand, file.is_part) {
+            (true, _) => "Declares what was made by hand: apply it with --adopt.",
+            (false, true) => "A part of the module: apply it with --no-prune.",
+            (false, false) => "",
+        };
+        view! {
+            <section class="export" aria-label=file.module.clone()>
+                <div class="panel-head"><h3>{file.module.clone()}</h3>{copy_button("Copy", file.source.clone())}</div>
+                <p class="hint">{hint}</p>
+                <pre class="source" tabindex="0" role="region" aria-label="The file">{file.source.clone()}</pre>
+            </section>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="dialog-body">
+            <AsyncView
+                loading=files.loading
+                what="the files"
+                is_empty=Signal::derive(move || files.with(Vec::is_empty).unwrap_or_default())
+                empty=|| empty("Nothing to export", "There is nothing in this namespace yet.")
+            >
+                {files.draw(move |files| files.iter().map(file).collect::<Vec<_>>().into_any())}
+            </AsyncView>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,178 @@
+//! Namespaces: what each may use and uses, and how long it keeps what has settled.
+//!
+//! - `retention`: for how long, with what it would free
+//! - `quotas`: what it may use
+
+mod quotas;
+mod retention;
+
+use leptos::prelude::*;
+
+use super::kit::{Asked, Change, days_choice, empty, form, note, of, use_asked};
+use crate::{
+    api,
+    components::{AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when},
+    data::{Loading, use_load},
+    model::{Namespace, Quota, Role},
+    state::use_title,
+};
+
+/// The dialogs about a namespace.
+#[derive(Clone, Copy)]
+struct Dialogs {
+    keep: Asked<Namespace>,
+    quotas: Asked<Namespace>,
+    rename: Asked<Namespace>,
+}
+
+/// The list.
+#[component]
+pub(crate) fn Namespaces() -> impl IntoView {
+    use_title(|| "Namespaces and retention".to_owned());
+    let namespaces = use_load(|| Some(api::settings::namespaces()));
+    let me = use_load(|| Some(api::settings::profile()));
+    let loading = namespaces.loading;
+    let new = RwSignal::new(false);
+    let dialogs = Dialogs { keep: use_asked(), quotas: use_asked(), rename: use_asked() };
+    let is_admin = Memo::new(move |_| {
+        me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default()
+    });
+    let add = move || {
+        is_admin.get().then(|| button(Look::Primary, None, "New namespace", move || new.set(true)))
+    };
+    view! {
+        <header class="page-head"><h1>"Namespaces and retention"</h1><div class="actions">{move || add()}</div></header>
+        <AsyncView
+            loading=loading
+            what="namespaces"
+            is_empty=Signal::derive(move || namespaces.with(Vec::is_empty).unwrap_or_default())
+            empty=|| empty("No namespace", "You may do nothing in any. Ask an administrator.")
+        >
+            {namespaces.draw(move |all| list(all, dialogs, is_admin.get()))}
+        </AsyncView>
+        <Dialog open=new title="New namespace">{new_form(new, loading)}</Dialog>
+        {dialogs.keep.dialog("Retention", move |row| retention::form_of(&row, dialogs.keep.open, loading))}
+        {dialogs.quotas.dialog("Quotas", move |row| quotas::form_of(&row, dialogs.quotas.open, loading))}
+        {dialogs.rename.dialog("Rename namespace", move |row| rename_form(&row, dialogs.rename, loading))}
+    }
+}
+
+fn list(all: &[Namespace], dialogs: Dialogs, is_admin: bool) -> AnyView {
+    let headings = vec![
+        heading("Namespace", ""),
+        heading("You may", "wide"),
+        heading("Keeps", ""),
+        heading("Schedules", "number wide"),
+        heading("Fires a minute", "number wide"),
+        heading("Live runs", "number wide"),
+        heading("Log a day", "number wide"),
+        silent_heading("Actions"),
+    ];
+    let rows: Vec<_> = all.iter().map(|row| line(row, dialogs, is_admin)).collect();
+    table("Namespaces", "table", headings, rows.into_any())
+}
+
+fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
+    let role = row.role.map_or("–", Role::word);
+    let keeps = row.retention_days.map_or_else(|| "as the server".to_owned(), days_choice);
+    let keep = (row.role == Some(Role::Admin))
+        .then(|| button(Look::Plain, None, "Retention", dialogs.keep.ask(row)));
+    let rest = is_admin.then(|| {
+        view! {
+            {button(Look::Plain, None, "Quotas", dialogs.quotas.ask(row))}
+            {button(Look::Plain, None, "Rename", dialogs.rename.ask(row))}
+        }
+        .into_any()
+    });
+    let quotas = &row.quotas;
+    // The first one was there from the beginning.
+    let since = (row.created_at.millis() > 0).then(|| {
+        view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
+    });
+    view! {
+        <tr data-testid="namespace-row">
+            <th scope="row" class="name-cell">{row.name.clone()}{since}</th>
+            <td class="wide">{role}</td>
+            <td><span class="card-word">"keeps "</span>{keeps}</td>
+            <td class="number wide">{used(quotas.schedules, count)}</td>
+            <td class="number wide">{used(quotas.fires_a_minute, count)}</td>
+            <td class="number wide">{used(quotas.live_runs, count)}</td>
+            <td class="number wide">{used(quotas.log_bytes_a_day, bytes)}</td>
+            <td class="actions-cell"><div class="row-actions">{keep}{rest}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// `12` above `of 100`; loud where nothing is left.
+fn used(quota: Quota, write: fn(i64) -> String) -> AnyView {
+    let is_full = quota.limit.is_some_and(|limit| quota.used >= limit);
+    let limit = quota.limit.map(|limit| note(format!("of {}", write(limit))));
+    view! { <span class:quota-full=is_full>{write(quota.used)}</span>{limit} }.into_any()
+}
+
+fn count(number: i64) -> String {
+    number.to_string()
+}
+
+/// `1.5 MB`
+fn bytes(number: i64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut tenths, mut unit) = (number * 10, 0);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1_000;
+        unit += 1;
+    }
+    let word = UNITS.get(unit).copied().unwrap_or_default();
+    if unit == 0 {
+        format!("{number} {word}")
+    } else {
+        format!("{}.{} {word}", tenths / 10, tenths % 10)
+    }
+}
+
+fn new_form(open: RwSignal<bool>, loading: Loading) -> AnyView {
+    let name = RwSignal::new(String::new());
+    let wrong = RwSignal::new(None);
+    let fields = Field::new("namespace-name", "Name", name)
+        .first()
+        .required()
+        .error(of(wrong, "name"))
+        .hint("Schedules, runs, secrets and rights are apart in each.")
+        .text();
+    let plan = move |key| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} is there. Add members to it.");
+        Ok(Change { ask: api::settings::create_namespace(name, key), said })
+    };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, "Create namespace"), wrong, fields, plan, done)
+}
+
+fn rename_form(row: &Namespace, rename: Asked<Namespace>, loading: Loading) -> AnyView {
+    let old = row.name.clone();
+    let name = RwSignal::new(old.clone());
+    let wrong = RwSignal::new(None);
+    let fields = view! {
+        <p>"Modules, tokens and programs that say "<strong>{old.clone()}</strong>" find nothing from now on."</p>
+        {Field::new("namespace-name", "New name", name).first().required().error(of(wrong, "newName")).text()}
+    };
+    let plan = move |_| {
+        let new = name.get_untracked().trim().to_owned();
+        let said = format!("{old} is {new} now.");
+        Ok(Change { ask: api::settings::rename_namespace(old.clone(), new), said })
+    };
+    let done = move |_| loading.reload();
+    form(rename.open, (Look::Danger, "Rename"), wrong, fields.into_any(), plan, done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn bytes_are_told_in_the_unit_that_fits() {
+        let shown = [0, 999, 1_500, 12_345_678, 3_000_000_000].map(bytes);
+        assert_eq!(shown, ["0 B", "999 B", "1.5 kB", "12.3 MB", "3.0 GB"]);
+    }
+}

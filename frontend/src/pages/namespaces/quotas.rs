@@ -1,0 +1,51 @@
+//! What a namespace may use.
+
+use leptos::prelude::*;
+
+use super::super::kit::{Change, form, of};
+use crate::{
+    api::{self, settings::set_namespace_quotas::NamespaceQuotasInput},
+    components::{Field, Look},
+    data::Loading,
+    model::{Failure, Namespace, Quota},
+};
+
+/// All four of them: an empty field is as the server is configured, 0 is without a limit.
+pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
+    let text =
+        |quota: Quota| RwSignal::new(quota.own.map(|own| own.to_string()).unwrap_or_default());
+    let (schedules, fires) = (text(row.quotas.schedules), text(row.quotas.fires_a_minute));
+    let (runs, log) = (text(row.quotas.live_runs), text(row.quotas.log_bytes_a_day));
+    let wrong = RwSignal::new(None);
+    let namespace = row.name.clone();
+    let field = |id: &'static str, label: &'static str, value, name| {
+        Field::new(id, label, value).kind("number").error(of(wrong, name)).text()
+    };
+    let fields = view! {
+        <p>"Empty: as the server is configured. 0: without a limit. What is over a lowered limit stays; no more comes."</p>
+        <div class="field-grid">
+            {field("quota-schedules", "Schedules", schedules, "schedules")}
+            {field("quota-fires", "Fires a minute", fires, "firesAMinute")}
+            {field("quota-runs", "Live runs", runs, "liveRuns")}
+            {field("quota-log", "Bytes of log a day", log, "logBytesADay")}
+        </div>
+    };
+    let plan = move |_| {
+        let read = |field: &str, text: RwSignal<String>| {
+            let text = text.get_untracked();
+            let value = Some(text.trim()).filter(|text| !text.is_empty()).map(str::parse::<i64>);
+            let wrong = |_| Failure::of_field(field, "Type a whole number, or nothing.");
+            value.transpose().map_err(wrong)
+        };
+        let quotas = NamespaceQuotasInput {
+            schedules: read("schedules", schedules)?,
+            fires_a_minute: read("firesAMinute", fires)?,
+            live_runs: read("liveRuns", runs)?,
+            log_bytes_a_day: read("logBytesADay", log)?,
+        };
+        let said = format!("The quotas of {namespace} are set.");
+        Ok(Change { ask: api::settings::set_quotas(namespace.clone(), quotas), said })
+    };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, "Set quotas"), wrong, fields.into_any(), plan, done)
+}

@@ -1,0 +1,75 @@
+//! Somebody to be added.
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{Change, check, form, new_password, of},
+    roles::CHOICES,
+};
+use crate::{
+    api,
+    components::{Field, Look},
+    data::Loading,
+    model::Role,
+};
+
+const SEES: &str = "Reads what runs were given, what they gave back and what they printed. Editors do in any case.";
+
+/// A person. Their password is made here and shown once.
+pub(super) fn invite(
+    open: RwSignal<bool>,
+    made: RwSignal<Option<String>>,
+    loading: Loading,
+) -> AnyView {
+    let (name, role) = (RwSignal::new(String::new()), RwSignal::new("Viewer".to_owned()));
+    let payloads = RwSignal::new(false);
+    let wrong = RwSignal::new(None);
+    let password = StoredValue::new(new_password());
+    let fields = view! {
+        {Field::new("invite-name", "Name", name).first().required().error(of(wrong, "name"))
+            .hint("Letters, digits and . _ @ + -").text()}
+        {Field::new("invite-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
+        {check("invite-payloads", "Sees payloads", payloads, SEES)}
+        <p class="hint">"A first password is made for them and shown to you once."</p>
+    };
+    let plan = move |key| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} may come in.");
+        let role = Role::of_word(&role.get_untracked());
+        let ask = api::settings::create_user(
+            name,
+            password.get_value(),
+            role,
+            payloads.get_untracked(),
+            key,
+        );
+        Ok(Change { ask, said })
+    };
+    let done = move |_| {
+        made.set(Some(password.get_value()));
+        loading.reload();
+    };
+    form(open, (Look::Primary, "Invite"), wrong, fields.into_any(), plan, done)
+}
+
+/// A program's account.
+pub(super) fn account(open: RwSignal<bool>, loading: Loading) -> AnyView {
+    let (name, role) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let payloads = RwSignal::new(false);
+    let wrong = RwSignal::new(None);
+    let fields = view! {
+        <p>"Nobody signs in as it: programs come in with its tokens, which you make under Tokens and sessions."</p>
+        {Field::new("account-name", "Name", name).first().required().error(of(wrong, "name")).text()}
+        {Field::new("account-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
+        {check("account-payloads", "Sees payloads", payloads, SEES)}
+    };
+    let plan = move |key| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} is there. Make a token for it.");
+        let role = Role::of_word(&role.get_untracked());
+        let ask = api::settings::create_service_account(name, role, payloads.get_untracked(), key);
+        Ok(Change { ask, said })
+    };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, "Create account"), wrong, fields.into_any(), plan, done)
+}

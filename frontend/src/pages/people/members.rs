@@ -1,0 +1,141 @@
+//! The members of a namespace, for its administrators.
+
+use leptos::prelude::*;
+
+use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_asked};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table, when,
+    },
+    data::{Loading, use_listing},
+    model::{Failure, Membership, Place, Role},
+};
+
+const SIZE: usize = 100;
+
+const CHOICES: &[(&str, &str)] = &[
+    ("Viewer", "look (Viewer)"),
+    ("Operator", "operate (Operator)"),
+    ("Editor", "edit (Editor)"),
+    ("Admin", "administer it (Admin)"),
+];
+
+/// The list.
+#[component]
+pub(super) fn Members() -> impl IntoView {
+    let namespace = kit::use_namespace();
+    if !untrack(kit::administers) {
+        return view! {
+            <div class="empty">{empty("Administrators of the namespace see its members", "They say who may do what in it.")}</div>
+        }
+        .into_any();
+    }
+    let place = RwSignal::new(Place::First);
+    let members =
+        use_listing(SIZE, move || api::settings::memberships(namespace.get(), place.get(), SIZE));
+    let loading = members.load.loading;
+    let new = RwSignal::new(false);
+    let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
+    view! {
+        <div class="filter-line">
+            {button(Look::Primary, None, "Add member", move || new.set(true))}
+            <p class="muted">"Of the namespace "<strong>{move || namespace.get()}</strong></p>
+        </div>
+        <AsyncView
+            loading=loading
+            what="members"
+            is_empty=Signal::derive(move || members.list.is_empty())
+            empty=|| empty("No member", "Who has a role everywhere needs no membership. Others work only where they are members.")
+        >
+            {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
+            {pager(members.beside(), "members", move |to| place.set(to))}
+        </AsyncView>
+        <Dialog open=new title="Add member">{set_form(None, new, namespace, loading)}</Dialog>
+        {change.dialog("Change member", move |row| set_form(Some(&row), change.open, namespace, loading))}
+        {remove.dialog("Remove member", move |row| remove_form(&row, remove, loading))}
+    }
+    .into_any()
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("Name", ""),
+        heading("May", ""),
+        heading("Since", "wide"),
+        silent_heading("Actions"),
+    ]
+}
+
+fn line(row: &Membership, change: Asked<Membership>, remove: Asked<Membership>) -> AnyView {
+    let payloads = row.sees_payloads.then(|| note("sees payloads"));
+    view! {
+        <tr data-testid="member-row">
+            <th scope="row" class="name-cell">{row.user.clone()}</th>
+            <td>{row.role.word()}{payloads}</td>
+            <td class="wide">{when(row.created_at, None)}</td>
+            <td class="actions-cell"><div class="row-actions">
+                {button(Look::Plain, None, "Change", change.ask(row))}
+                {button(Look::Danger, None, "Remove", remove.ask(row))}
+            </div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn set_form(
+    known: Option<&Membership>,
+    open: RwSignal<bool>,
+    namespace: Memo<String>,
+    loading: Loading,
+) -> AnyView {
+    let name = RwSignal::new(known.map(|row| row.user.clone()).unwrap_or_default());
+    let role = RwSignal::new(known.map_or(Role::Viewer, |row| row.role).word().to_owned());
+    let payloads = RwSignal::new(known.is_some_and(|row| row.sees_payloads));
+    let wrong = RwSignal::new(None);
+    let who = match known {
+        Some(row) => {
+            view! { <p>"What "<strong>{row.user.clone()}</strong>" may do here."</p> }.into_any()
+        }
+        None => Field::new("member-name", "Name", name)
+            .first()
+            .required()
+            .error(of(wrong, "user"))
+            .hint("Somebody who is there already.")
+            .text(),
+    };
+    let fields = view! {
+        {who}
+        {Field::new("member-role", "May", role).error(of(wrong, "role")).choice(CHOICES)}
+        {check("member-payloads", "Sees payloads", payloads, "Contexts, outputs, errors and logs. Editors do in any case.")}
+    };
+    let action = if known.is_some() { "Change member" } else { "Add member" };
+    let plan = move |_| {
+        let user = name.get_untracked().trim().to_owned();
+        let unknown = || Failure::of_field("role", "Choose what they may do.");
+        let role = Role::of_word(&role.get_untracked()).ok_or_else(unknown)?;
+        let said = format!("{user} is a member.");
+        let ask = api::settings::set_membership(
+            user,
+            namespace.get_untracked(),
+            role,
+            payloads.get_untracked(),
+        );
+        Ok(Change { ask, said })
+    };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, action), wrong, fields.into_any(), plan, done)
+}
+
+fn remove_form(row: &Membership, remove: Asked<Membership>, loading: Loading) -> AnyView {
+    let (user, namespace) = (row.user.clone(), row.namespace.clone());
+    let fields = view! {
+        <p><strong>{user.clone()}</strong>" keeps only what a role everywhere gives: without one, the namespace does not exist for them any more."</p>
+    };
+    let plan = move |_| {
+        let ask = api::settings::remove_membership(user.clone(), namespace.clone());
+        Ok(Change { ask, said: format!("{user} is no member any more.") })
+    };
+    let done = move |_| loading.reload();
+    form(remove.open, (Look::Danger, "Remove"), RwSignal::new(None), fields.into_any(), plan, done)
+}

@@ -1,0 +1,69 @@
+//! Who may come in, and what they may do. Administrators of the instance see everybody; those of a namespace its members.
+//!
+//! - `users`: everybody
+//! - `members`: those of one namespace
+//! - `invite`: somebody to be added, with a password that is shown once
+//! - `roles`: what each role may, as a matrix
+
+mod invite;
+mod members;
+mod roles;
+mod user_forms;
+mod users;
+
+use leptos::prelude::*;
+
+use super::kit;
+use crate::{
+    components::{Tab, live},
+    data::{Load, use_load},
+    model::{Profile, Role},
+    route::Route,
+    state::{use_address, use_title},
+};
+
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "People" },
+    Tab { name: "members", words: "Members of this namespace" },
+    Tab { name: "roles", words: "Roles" },
+];
+
+fn href(tab: &str) -> String {
+    Route::People.narrowed(&[("tab", tab)])
+}
+
+/// People, members, roles.
+#[component]
+pub(crate) fn People() -> impl IntoView {
+    use_title(|| "People and roles".to_owned());
+    let address = use_address();
+    let me = use_load(|| Some(crate::api::settings::profile()));
+    let tab = Memo::new(move |_| address.query("tab"));
+    view! {
+        <header class="page-head">
+            <h1>"People and roles"</h1>
+        </header>
+        {kit::tabs("People and roles", TABS)}
+        {live(move || match tab.get().as_str() {
+            "members" => view! { <members::Members/> }.into_any(),
+            "roles" => roles::matrix(),
+            _ => people(me),
+        })}
+    }
+}
+
+fn people(me: Load<Profile>) -> AnyView {
+    me.draw(|me| {
+        if me.role_everywhere == Some(Role::Admin) {
+            return view! { <users::Users/> }.into_any();
+        }
+        let members = href("members");
+        view! {
+            <div class="empty">
+                {kit::empty("Administrators of the instance see everybody", "They add people, disable them and give them roles everywhere.")}
+                <p><a href=members>"Members of this namespace"</a></p>
+            </div>
+        }
+        .into_any()
+    })
+}

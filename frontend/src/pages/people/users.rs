@@ -1,0 +1,187 @@
+//! Everybody, for administrators of the instance.
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{self, Asked, Change, empty, form, none, note, use_asked},
+    invite, user_forms,
+};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Look, badge_of, button, heading, pager, rows, silent_heading, table,
+        when_relative,
+    },
+    data::{Loading, use_actor, use_listing},
+    model::Place,
+    model::{RoleGrant, User},
+};
+
+const SIZE: usize = 100;
+
+/// The dialogs about a user.
+#[derive(Clone, Copy)]
+struct Dialogs {
+    role: Asked<User>,
+    password: Asked<User>,
+    disable: Asked<User>,
+    delete: Asked<User>,
+    loading: Loading,
+}
+
+/// The list.
+#[component]
+pub(super) fn Users() -> impl IntoView {
+    let place = RwSignal::new(Place::First);
+    let users = use_listing(SIZE, move || api::settings::users(place.get(), SIZE));
+    let loading = users.load.loading;
+    let dialogs = Dialogs {
+        role: use_asked(),
+        password: use_asked(),
+        disable: use_asked(),
+        delete: use_asked(),
+        loading,
+    };
+    let (new, account) = (RwSignal::new(false), RwSignal::new(false));
+    let made = RwSignal::new(None::<String>);
+    view! {
+        <div class="filter-line">
+            {button(Look::Primary, None, "Invite", move || new.set(true))}
+            {button(Look::Plain, None, "New service account", move || account.set(true))}
+        </div>
+        {kit::shown_once(made, "Their first password", "It is shown this once: give it to them, they change it under Tokens and sessions.")}
+        <AsyncView
+            loading=loading
+            what="people"
+            is_empty=Signal::derive(move || users.list.is_empty())
+            empty=|| empty("Nobody yet", "Invite a colleague.")
+        >
+            {table("People", "table", headings(), rows(users.list, move |row| line(row, dialogs)))}
+            {pager(users.beside(), "people", move |to| place.set(to))}
+        </AsyncView>
+        <Dialog open=new title="Invite somebody">{invite::invite(new, made, loading)}</Dialog>
+        <Dialog open=account title="New service account">{invite::account(account, loading)}</Dialog>
+        {dialogs.role.dialog("Change role", move |user| user_forms::role(&user, dialogs.role.open, loading))}
+        {dialogs.password.dialog("Another password", move |user| user_forms::password(&user, dialogs.password.open, made, loading))}
+        {dialogs.disable.dialog("Disable", move |user| disable_form(&user, dialogs))}
+        {dialogs.delete.dialog("Delete user", move |user| delete_form(&user, dialogs))}
+    }
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("Name", ""),
+        heading("Everywhere", ""),
+        heading("In namespaces", "wide"),
+        heading("State", "wide"),
+        heading("Signed in", "wide"),
+        silent_heading("Actions"),
+    ]
+}
+
+fn line(user: &User, dialogs: Dialogs) -> AnyView {
+    let kind = match (&user.issuer, user.is_service_account) {
+        (_, true) => Some(note("service account")),
+        (Some(issuer), false) => Some(note(format!("by {issuer}"))),
+        (None, false) => None,
+    };
+    let role = user.role.map_or_else(none, |role| role.word().into_any());
+    let payloads = user.sees_payloads.then(|| note("sees payloads"));
+    let grant = |grant: &RoleGrant| {
+        let place = grant.namespace.clone().unwrap_or_else(|| "everywhere".to_owned());
+        let sees = if grant.sees_payloads { ", sees payloads" } else { "" };
+        view! { <span class="line">{format!("{place}: {}{sees}", grant.role.word())}</span> }
+            .into_any()
+    };
+    let grants: Vec<_> = user.memberships.iter().map(grant).collect();
+    let given: Vec<_> = user.given_elsewhere.iter().map(grant).collect();
+    let given = (!given.is_empty())
+        .then(|| view! { <span class="cell-note">"by their groups"{given}</span> }.into_any());
+    let state = match user.disabled_at {
+        Some(at) => view! { {badge_of("cancelled", "Disabled")}<span class="cell-note">{when_relative(at, None)}</span> }.into_any(),
+        None => badge_of("active", "May come in"),
+    };
+    let seen = user.signed_in_at.map_or_else(none, |at| when_relative(at, None));
+    view! {
+        <tr data-testid="user-row">
+            <th scope="row" class="name-cell">{user.name.clone()}{kind}</th>
+            <td>{role}{payloads}</td>
+            <td class="wide">{grants}{given}</td>
+            <td class="wide">{state}</td>
+            <td class="wide">{seen}</td>
+            <td class="actions-cell">{actions(user, dialogs)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn actions(user: &User, dialogs: Dialogs) -> AnyView {
+    let has_password = !user.is_service_account && user.issuer.is_none();
+    let password =
+        has_password.then(|| button(Look::Plain, None, "Password", dialogs.password.ask(user)));
+    let turn = if user.disabled_at.is_some() {
+        let (actor, id, name) = (use_actor(), user.id.clone(), user.name.clone());
+        button(Look::Plain, None, "Enable", move || {
+            let ask = api::settings::enable_user(id.clone());
+            actor.act(ask, format!("{name} may come in again."), move |_| dialogs.loading.reload());
+        })
+    } else {
+        button(Look::Plain, None, "Disable", dialogs.disable.ask(user))
+    };
+    view! {
+        <div class="row-actions">
+            {button(Look::Plain, None, "Role", dialogs.role.ask(user))}
+            {password}
+            {turn}
+            {button(Look::Danger, None, "Delete", dialogs.delete.ask(user))}
+        </div>
+    }
+    .into_any()
+}
+
+fn disable_form(user: &User, dialogs: Dialogs) -> AnyView {
+    let (id, name) = (user.id.clone(), user.name.clone());
+    let fields = view! {
+        <p><strong>{name.clone()}</strong>" may not come in any more: their sessions end within seconds, their tokens are refused. "
+        "What they made stays. It can be undone."</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::settings::disable_user(id.clone()),
+            said: format!("{name} is disabled."),
+        })
+    };
+    let done = move |_| dialogs.loading.reload();
+    form(
+        dialogs.disable.open,
+        (Look::Danger, "Disable"),
+        RwSignal::new(None),
+        fields.into_any(),
+        plan,
+        done,
+    )
+}
+
+fn delete_form(user: &User, dialogs: Dialogs) -> AnyView {
+    let (id, name) = (user.id.clone(), user.name.clone());
+    let memberships = user.memberships.len();
+    let fields = view! {
+        <p>"Removes "<strong>{name.clone()}</strong>{format!(" for good, with {memberships} memberships, all sessions, tokens and feeds. ")}
+        "What they did stays in the audit log. To keep them out for a while, disable them instead."</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::settings::delete_user(id.clone()),
+            said: format!("{name} is deleted."),
+        })
+    };
+    let done = move |_| dialogs.loading.reload();
+    form(
+        dialogs.delete.open,
+        (Look::Danger, "Delete"),
+        RwSignal::new(None),
+        fields.into_any(),
+        plan,
+        done,
+    )
+}

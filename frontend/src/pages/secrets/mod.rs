@@ -1,0 +1,138 @@
+//! Secrets of a namespace: names, never values.
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, of, use_asked};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table,
+        when_relative,
+    },
+    data::{Loading, use_listing},
+    model::{Place, Secret},
+    state::use_title,
+};
+
+const SIZE: usize = 100;
+
+/// The list.
+#[component]
+pub(crate) fn Secrets() -> impl IntoView {
+    use_title(|| "Secrets".to_owned());
+    let namespace = kit::use_namespace();
+    let place = RwSignal::new(Place::First);
+    let secrets =
+        use_listing(SIZE, move || api::settings::secrets(namespace.get(), place.get(), SIZE));
+    let loading = secrets.load.loading;
+    let new = RwSignal::new(false);
+    let (change, remove) = (use_asked::<Secret>(), use_asked::<Secret>());
+    let add = move || {
+        kit::administers().then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
+    };
+    view! {
+        <header class="page-head">
+            <h1>"Secrets"</h1>
+            <p class="muted">"Values that tasks use as "<code>"{{ secrets.name }}"</code>" and nobody can read."</p>
+            <div class="actions">{move || add()}</div>
+        </header>
+        <AsyncView
+            loading=loading
+            what="secrets"
+            is_empty=Signal::derive(move || secrets.list.is_empty())
+            empty=|| empty("No secret yet", "Passwords, tokens and keys that tasks need. Administrators of the namespace set them.")
+        >
+            {table("Secrets", "table", headings(), rows(secrets.list, move |row| line(row, change, remove)))}
+            {pager(secrets.beside(), "secrets", move |to| place.set(to))}
+        </AsyncView>
+        <Dialog open=new title="New secret">{set_form(None, new, namespace, loading)}</Dialog>
+        {change.dialog("New value", move |row| set_form(Some(row.name.clone()), change.open, namespace, loading))}
+        {remove.dialog("Delete secret", move |row| remove_form(&row, remove, namespace, loading))}
+    }
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("Name", ""),
+        heading("Value", "wide"),
+        heading("Set", ""),
+        heading("By", "wide"),
+        heading("Sealed with", "wide"),
+        silent_heading("Actions"),
+    ]
+}
+
+fn line(row: &Secret, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
+    let actions = kit::administers().then(|| {
+        view! {
+            {button(Look::Plain, None, "New value", change.ask(row))}
+            {button(Look::Danger, None, "Delete", remove.ask(row))}
+        }
+        .into_any()
+    });
+    view! {
+        <tr data-testid="secret-row">
+            <th scope="row" class="name-cell"><code>{row.name.clone()}</code></th>
+            <td class="wide muted">{format!("version {}", row.version)}</td>
+            <td>{when_relative(row.updated_at, None)}</td>
+            <td class="wide">{row.set_by.clone()}</td>
+            <td class="wide"><code>{row.key_id.clone()}</code></td>
+            <td class="actions-cell"><div class="row-actions">{actions}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// A new one, or another value for the one with a name.
+fn set_form(
+    known: Option<String>,
+    open: RwSignal<bool>,
+    namespace: Memo<String>,
+    loading: Loading,
+) -> AnyView {
+    let wrong = RwSignal::new(None);
+    let name = RwSignal::new(known.clone().unwrap_or_default());
+    let value = RwSignal::new(String::new());
+    let name_field = match &known {
+        Some(name) => {
+            view! { <p>"Attempts that begin from now on get it as "<code>{format!("secrets.{name}")}</code>"."</p> }.into_any()
+        }
+        None => Field::new("secret-name", "Name", name).code().first().required().error(of(wrong, "name"))
+            .hint("Letters, digits and _.").text(),
+    };
+    let value_field = Field::new("secret-value", "Value", value)
+        .kind("password")
+        .autocomplete("new-password")
+        .required()
+        .error(of(wrong, "value"))
+        .hint("At least 6 bytes. It is never shown again.");
+    let value_field = if known.is_some() { value_field.first() } else { value_field };
+    let plan = move |key| {
+        let name = name.get_untracked().trim().to_owned();
+        let said = format!("{name} is set.");
+        let ask =
+            api::settings::set_secret(namespace.get_untracked(), name, value.get_untracked(), key);
+        Ok(Change { ask, said })
+    };
+    let fields = view! { {name_field}{value_field.text()} };
+    let done = move |_| loading.reload();
+    form(open, (Look::Primary, "Set"), wrong, fields.into_any(), plan, done)
+}
+
+fn remove_form(
+    row: &Secret,
+    remove: Asked<Secret>,
+    namespace: Memo<String>,
+    loading: Loading,
+) -> AnyView {
+    let name = row.name.clone();
+    let fields = view! {
+        <p>"Attempts at tasks that ask for "<code>{format!("{{{{ secrets.{name} }}}}")}</code>" fail from now on. The value is gone for good."</p>
+    };
+    let plan = move |_| {
+        let ask = api::settings::delete_secret(namespace.get_untracked(), name.clone());
+        Ok(Change { ask, said: format!("{name} is deleted.") })
+    };
+    let done = move |_| loading.reload();
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

@@ -1,0 +1,142 @@
+//! What one comes in with: tokens for programs, the browsers in which one is signed in, one's password.
+//!
+//! - `new_token`: a token to be made, shown once
+//! - `sessions`: browsers, to be signed out
+//! - `password`: one's own
+
+mod new_token;
+mod password;
+mod sessions;
+
+use leptos::prelude::*;
+
+use super::kit::{self, Asked, Change, empty, form, none, note, use_asked};
+use crate::{
+    api,
+    components::{
+        AsyncView, Dialog, Look, Tab, badge_of, button, heading, live, pager, rows, silent_heading,
+        table, when, when_relative,
+    },
+    data::{Loading, use_listing},
+    model::{ApiToken, Place},
+    state::{use_address, use_title},
+    time::Moment,
+};
+
+const SIZE: usize = 100;
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Tokens" },
+    Tab { name: "sessions", words: "Sessions" },
+    Tab { name: "password", words: "Password" },
+];
+
+/// Tokens, sessions, password.
+#[component]
+pub(crate) fn Tokens() -> impl IntoView {
+    use_title(|| "Tokens and sessions".to_owned());
+    let address = use_address();
+    let tab = Memo::new(move |_| address.query("tab"));
+    view! {
+        <header class="page-head">
+            <h1>"Tokens and sessions"</h1>
+        </header>
+        {kit::tabs("Tokens and sessions", TABS)}
+        {live(move || match tab.get().as_str() {
+            "sessions" => view! { <sessions::Sessions/> }.into_any(),
+            "password" => view! { <password::Password/> }.into_any(),
+            _ => view! { <List/> }.into_any(),
+        })}
+    }
+}
+
+/// The tokens.
+#[component]
+fn List() -> impl IntoView {
+    let place = RwSignal::new(Place::First);
+    let all = RwSignal::new(false);
+    let tokens = use_listing(SIZE, move || api::settings::tokens(all.get(), place.get(), SIZE));
+    let loading = tokens.load.loading;
+    let new = RwSignal::new(false);
+    let made = RwSignal::new(None::<String>);
+    let revoke = use_asked::<ApiToken>();
+    let everybody =
+        move || kit::administers().then(|| kit::check("all-tokens", "Those of everybody", all, ""));
+    view! {
+        <div class="filter-line">
+            {button(Look::Primary, None, "New token", move || new.set(true))}
+            {move || everybody()}
+        </div>
+        {kit::shown_once(made, "Your new token", "It is shown this once. Send it as Authorization: Bearer, and keep it where only your program reads it.")}
+        <AsyncView
+            loading=loading
+            what="tokens"
+            is_empty=Signal::derive(move || tokens.list.is_empty())
+            empty=|| empty("No token yet", "Programs come in with a token: it may do no more than you, and less if you say so.")
+        >
+            {table("Tokens", "table", headings(), rows(tokens.list, move |row| line(row, revoke)))}
+            {pager(tokens.beside(), "tokens", move |to| place.set(to))}
+        </AsyncView>
+        <Dialog open=new title="New token">{new_token::new_token(new, made, loading)}</Dialog>
+        {revoke.dialog("Revoke token", move |row| revoke_form(&row, revoke, loading))}
+    }
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("Token", ""),
+        heading("May", ""),
+        heading("State", ""),
+        heading("Used", "wide"),
+        heading("Made", "wide"),
+        silent_heading("Actions"),
+    ]
+}
+
+fn line(row: &ApiToken, revoke: Asked<ApiToken>) -> AnyView {
+    let owner = row.owner.clone().map(|owner| note(format!("of {owner}")));
+    let scope = row.namespace.clone().map_or_else(
+        || "everywhere that its owner may".to_owned(),
+        |namespace| format!("in {namespace}"),
+    );
+    let payloads = row.sees_payloads.then(|| note("sees payloads"));
+    let is_over = row.expires_at.is_some_and(|at| at <= Moment::now());
+    let state = match (row.revoked_at, row.expires_at) {
+        (Some(at), _) => view! { {badge_of("cancelled", "Revoked")}<span class="cell-note">{when(at, None)}</span> }.into_any(),
+        (None, Some(at)) if is_over => view! { {badge_of("cancelled", "Expired")}<span class="cell-note">{when(at, None)}</span> }.into_any(),
+        (None, Some(at)) => view! { {badge_of("active", "Works")}<span class="cell-note">"until "{when_relative(at, None)}</span> }.into_any(),
+        (None, None) => badge_of("active", "Works"),
+    };
+    let used = row.used_at.map_or_else(none, |at| when_relative(at, None));
+    let action = (row.revoked_at.is_none() && !is_over)
+        .then(|| button(Look::Danger, None, "Revoke", revoke.ask(row)));
+    view! {
+        <tr data-testid="token-row">
+            <th scope="row" class="name-cell">{row.name.clone()}{owner}</th>
+            <td>{row.role.word()}{note(scope)}{payloads}</td>
+            <td>{state}</td>
+            <td class="wide">{used}</td>
+            <td class="wide">{when(row.created_at, None)}{note(row.created_by.clone())}</td>
+            <td class="actions-cell"><div class="row-actions">{action}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn revoke_form(row: &ApiToken, revoke: Asked<ApiToken>, loading: Loading) -> AnyView {
+    let (id, name) = (row.id.clone(), row.name.clone());
+    let last = row.used_at.map_or_else(
+        || view! { "It was never used." }.into_any(),
+        |at| view! { "It was last used "{when_relative(at, None)}"." }.into_any(),
+    );
+    let fields = view! {
+        <p>"Whatever comes in with "<strong>{name.clone()}</strong>" is refused from now on, for good. "{last}</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::settings::revoke_token(id.clone()),
+            said: format!("{name} is revoked."),
+        })
+    };
+    let done = move |_| loading.reload();
+    form(revoke.open, (Look::Danger, "Revoke"), RwSignal::new(None), fields.into_any(), plan, done)
+}

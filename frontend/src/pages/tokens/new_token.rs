@@ -1,0 +1,78 @@
+//! A token to be made.
+
+use leptos::prelude::*;
+
+use super::super::kit::{self, Change, check, form, of};
+use crate::{
+    api::{self, settings::create_api_token::CreateApiTokenInput},
+    components::{Field, Look},
+    data::{Loading, use_load},
+    model::{Failure, Role},
+    time::Moment,
+};
+
+const DAY_MS: i64 = 86_400_000;
+
+pub(super) fn new_token(
+    open: RwSignal<bool>,
+    made: RwSignal<Option<String>>,
+    loading: Loading,
+) -> AnyView {
+    let text = |text: &str| RwSignal::new(text.to_owned());
+    let (name, role, namespace) = (text(""), text("Viewer"), text(""));
+    let (days, account) = (text("90"), text(""));
+    let payloads = RwSignal::new(false);
+    let wrong = RwSignal::new(None);
+    let namespaces = use_load(|| Some(api::settings::namespaces()));
+    let options = namespaces.draw(|all| {
+        let option = |namespace: &crate::model::Namespace| {
+            view! { <option value=namespace.name.clone()></option> }.into_any()
+        };
+        all.iter().map(option).collect::<Vec<_>>().into_any()
+    });
+    let for_account = kit::administers().then(|| {
+        Field::new("token-account", "For the service account (optional)", account)
+            .error(of(wrong, "serviceAccount"))
+            .hint("By name. Empty: it stands for you.")
+            .text()
+    });
+    let fields = view! {
+        {Field::new("token-name", "Name", name).first().required().error(of(wrong, "name"))
+            .hint("What it is for: ci, backup, dashboard.").text()}
+        <div class="field-grid">
+            {Field::new("token-role", "May at the most", role).error(of(wrong, "role")).choice(&[
+                ("Viewer", "look"), ("Operator", "operate"), ("Editor", "edit"), ("Admin", "administer"),
+            ])}
+            {Field::new("token-days", "Works for", days).error(of(wrong, "expiresAt")).choice(&[
+                ("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("0", "as long as it is there"),
+            ])}
+        </div>
+        {Field::new("token-namespace", "Only in the namespace (optional)", namespace).list("token-namespaces")
+            .error(of(wrong, "namespace")).text()}
+        <datalist id="token-namespaces">{options}</datalist>
+        {for_account}
+        {check("token-payloads", "Sees payloads", payloads, "Contexts, outputs and logs of runs, as far as its owner sees them.")}
+    };
+    let plan = move |_| {
+        let given = |text: RwSignal<String>| {
+            Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let days: i64 = days.get_untracked().parse().unwrap_or_default();
+        let unknown = || Failure::of_field("role", "Choose what it may do.");
+        let input = CreateApiTokenInput {
+            name: name.get_untracked().trim().to_owned(),
+            role: Role::of_word(&role.get_untracked()).ok_or_else(unknown)?,
+            namespace: given(namespace),
+            sees_payloads: payloads.get_untracked(),
+            expires_at: (days > 0).then(|| Moment::now().plus(days * DAY_MS)),
+            service_account: given(account),
+            reason: None,
+        };
+        Ok(Change { ask: api::settings::create_token(input), said: String::new() })
+    };
+    let done = move |secret: String| {
+        made.set(Some(secret));
+        loading.reload();
+    };
+    form(open, (Look::Primary, "Create token"), wrong, fields.into_any(), plan, done)
+}

@@ -1,0 +1,161 @@
+//! The changes of the clocks in the year to come, zone by zone, with the schedules that they touch and what each does then.
+
+use std::collections::BTreeSet;
+
+use leptos::prelude::*;
+
+use super::super::kit::{self, empty, note};
+use crate::{
+    api,
+    components::{AsyncView, expressions, heading, live, panel, table},
+    data::use_load,
+    model::{
+        FireKind, GapPolicy, OverlapHourPolicy, Page, PreviewFire, ScheduleName, ZoneSchedule,
+    },
+    route::Route,
+    time::{Moment, Wall, clock_changes, distance},
+};
+
+const HOUR_MS: i64 = 3_600_000;
+/// Each zone is asked about twice a year.
+const MOST_ZONES: usize = 8;
+const MOST_CHANGES: usize = 3;
+
+/// A zone's clock goes on or back.
+#[derive(Clone, Debug, PartialEq)]
+struct Change {
+    zone: String,
+    at: Moment,
+    before: Wall,
+    after: Wall,
+}
+
+/// The report.
+#[component]
+pub(super) fn Clocks() -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let names = use_load(move || Some(api::planning::schedule_names(namespace.get(), None, None)));
+    let changes = Memo::new(move |_| names.with(changes).unwrap_or_default());
+    let is_empty = Signal::derive(move || changes.with(Vec::is_empty));
+    let report = move || {
+        let one = |change: Change| view! { <OneChange change=change/> }.into_any();
+        changes.get().into_iter().map(one).collect::<Vec<_>>().into_any()
+    };
+    view! {
+        <AsyncView
+            loading=names.loading
+            what="the clock changes"
+            is_empty=is_empty
+            empty=|| empty("No clock changes in the next year", "The zones of your schedules keep their offset, or there is no schedule yet.")
+        >
+            <div class="stack">{live(report)}</div>
+        </AsyncView>
+    }
+}
+
+/// The changes in the zones of these schedules, soonest first.
+fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
+    let zones: BTreeSet<&str> = page.rows.iter().map(|row| row.timing.zone.as_str()).collect();
+    let mut all: Vec<Change> = zones.into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
+    all.sort_by_key(|change| change.at);
+    all
+}
+
+/// Those of a zone.
+fn of_zone(zone: &str) -> Vec<Change> {
+    let change = |at: Moment| {
+        let (before, after) = (Wall::read(at.plus(-60_000), zone)?, Wall::read(at, zone)?);
+        Some(Change { zone: zone.to_owned(), at, before, after })
+    };
+    clock_changes(zone, Moment::now(), MOST_CHANGES).into_iter().filter_map(change).collect()
+}
+
+/// One change, and whom it touches.
+#[component]
+fn OneChange(change: Change) -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let (zone, at) = (change.zone.clone(), change.at);
+    let schedules = use_load(move || {
+        let search = format!("zone:\"{zone}\"");
+        Some(api::planning::zone_fires(namespace.get(), search, at.plus(-3 * HOUR_MS)))
+    });
+    let in_days = distance(at.since(Moment::now()));
+    let minute = |wall: &Wall| wall.time.get(..5).unwrap_or_default().to_owned();
+    let words = format!(
+        "{}: after {} comes {} ({} becomes {}).",
+        change.after.date,
+        minute(&change.before),
+        minute(&change.after),
+        change.before.offset,
+        change.after.offset,
+    );
+    let is_gap = change.after.time > change.before.time;
+    let draw = move |schedules: &Vec<ZoneSchedule>| touched(schedules, at, is_gap);
+    let content = view! {
+        <p class="lede">{words}</p>
+        <AsyncView loading=schedules.loading what="the schedules of the zone">{schedules.draw(draw)}</AsyncView>
+    };
+    let title = if is_gap { "The clock goes on" } else { "The clock goes back" };
+    let aside = format!("{}, {in_days}", change.zone);
+    panel(title, aside, content.into_any())
+}
+
+fn touched(schedules: &[ZoneSchedule], at: Moment, is_gap: bool) -> AnyView {
+    let near = |fire: &&PreviewFire| {
+        let far = fire.at.since(at);
+        fire.kind != FireKind::Normal && (-3 * HOUR_MS..3 * HOUR_MS).contains(&far)
+    };
+    let rows: Vec<_> = schedules
+        .iter()
+        .filter_map(|schedule| {
+            let fires: Vec<&PreviewFire> = schedule.next_fires.iter().filter(near).collect();
+            (!fires.is_empty()).then(|| row(schedule, &fires, is_gap))
+        })
+        .collect();
+    if rows.is_empty() {
+        let words = if is_gap {
+            "No schedule of this zone fires in the hour that is skipped, or it leaves it out by its policy."
+        } else {
+            "No schedule of this zone fires in the hour that comes twice."
+        };
+        return view! { <p class="muted">{words}</p> }.into_any();
+    }
+    let headings =
+        vec![heading("Schedule", ""), heading("Fires", ""), heading("By its policy", "")];
+    table("Schedules that it touches", "table", headings, rows.into_any())
+}
+
+fn row(schedule: &ZoneSchedule, fires: &[&PreviewFire], is_gap: bool) -> AnyView {
+    let href = Route::Schedule(schedule.id.clone()).path();
+    let fire = |fire: &&PreviewFire| {
+        let time = fire.local.get(11..16).unwrap_or_default();
+        let words = match fire.kind {
+            FireKind::Normal => "as ever",
+            FireKind::Shifted => "shifted to the end of the gap",
+            FireKind::FirstOfTwo => "in the first pass",
+            FireKind::SecondOfTwo => "in the second pass",
+        };
+        note(format!("{time} {} {words}", fire.offset))
+    };
+    let policy = if is_gap {
+        match schedule.timing.gap {
+            GapPolicy::Shift => "fires right after the gap",
+            GapPolicy::Skip => "leaves it out",
+        }
+    } else {
+        match schedule.timing.overlap {
+            OverlapHourPolicy::First => "fires in the first pass",
+            OverlapHourPolicy::Last => "fires in the second pass",
+            OverlapHourPolicy::Both => "fires in both passes: doubled",
+        }
+    };
+    let fires: Vec<_> = fires.iter().take(4).map(fire).collect();
+    view! {
+        <tr data-testid="clock-row">
+            <th scope="row" class="name-cell"><a href=href>{schedule.name.clone()}</a>{expressions(&schedule.timing.expressions)}</th>
+            <td>{fires}</td>
+            <td>{policy}</td>
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,154 @@
+//! A week as days by hours: the darker, the more starts. Each cell says its number, and leads to its minutes.
+
+use std::collections::BTreeMap;
+
+use leptos::{ev::KeyboardEvent, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use crate::{
+    model::{Forecast, ForecastHour, Weekday},
+    state::use_zone,
+    time::{Day, Moment, Wall},
+};
+
+const HOUR_MS: i64 = 3_600_000;
+const LEVELS: i64 = 5;
+
+/// The hours of a day, by the hour that the wall clock shows.
+type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
+
+pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView {
+    let zone = use_zone().get().zone(None);
+    let days = by_day(&week.hours, &zone);
+    let most = week.hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
+    let first = week.hours.first().map(|hour| hour.at);
+    let head = |hour: usize| {
+        let shown = if hour.is_multiple_of(3) { format!("{hour:02}") } else { String::new() };
+        view! { <th scope="col"><span class="visually-hidden">{format!("{hour:02}:00")}</span><span aria-hidden="true">{shown}</span></th> }
+            .into_any()
+    };
+    let row = |(date, hours): (&String, &[Option<ForecastHour>; 24])| {
+        let day = Day::parse(date);
+        let weekday =
+            day.and_then(|day| Weekday::WEEK.get(day.weekday())).map_or("", |day| day.word());
+        let cells: Vec<_> = hours
+            .iter()
+            .enumerate()
+            .map(|(place, hour)| cell(weekday, place, *hour, most, first, chosen))
+            .collect();
+        let short = date.get(5..).unwrap_or_default().to_owned();
+        view! { <tr><th scope="row">{weekday}" "<span class="muted">{short}</span></th>{cells}</tr> }.into_any()
+    };
+    let rows: Vec<_> = days.iter().map(row).collect();
+    let heads: Vec<_> = (0..24).map(head).collect();
+    view! {
+        <div class="week-heat-frame" tabindex="0" role="group" aria-label="Starts by day and hour">
+            <table class="week-heat" on:keydown=move |event| key(&event)>
+                <caption class="visually-hidden">{format!("Starts by day and hour in {zone}")}</caption>
+                <thead><tr><th scope="col"><span class="visually-hidden">"Day"</span></th>{heads}</tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+        <p class="hint">{format!("Times in {zone}. The busiest hour has {most} starts.")}</p>
+    }
+    .into_any()
+}
+
+/// Where an hour stands on the wall of a zone. Two hours that show the same (a clock goes back) are added up.
+fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
+    let mut days = Days::new();
+    for hour in hours {
+        let wall =
+            Wall::read(hour.at, zone).or_else(|| Wall::read(hour.at, "UTC")).unwrap_or_default();
+        let place = wall.time.get(..2).and_then(|text| text.parse::<usize>().ok());
+        let row = days.entry(wall.date).or_insert([None; 24]);
+        if let Some(cell) = place.and_then(|place| row.get_mut(place)) {
+            *cell = Some(match *cell {
+                Some(first) => ForecastHour { fires: first.fires + hour.fires, ..first },
+                None => *hour,
+            });
+        }
+    }
+    days
+}
+
+/// 0 for none, up to `LEVELS` for the busiest.
+fn level(fires: i64, most: i64) -> i64 {
+    if fires == 0 { 0 } else { (fires * LEVELS + most - 1) / most.max(1) }
+}
+
+fn cell(
+    weekday: &'static str,
+    place: usize,
+    hour: Option<ForecastHour>,
+    most: i64,
+    first: Option<Moment>,
+    chosen: RwSignal<Option<Moment>>,
+) -> AnyView {
+    let Some(hour) = hour else { return view! { <td class="week-heat-none"></td> }.into_any() };
+    let name =
+        format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
+    let at = hour.at;
+    // A tab leads to the chosen hour, or to the first; the arrows go on from there.
+    let stop = move || {
+        let stop = chosen.get().or(first) == Some(at);
+        if stop { "0" } else { "-1" }
+    };
+    let shown = if hour.fires == 0 { String::new() } else { short(hour.fires) };
+    view! {
+        <td>
+            <button
+                type="button"
+                id=format!("hour-{}", at.millis())
+                data-level=level(hour.fires, most)
+                data-at=at.millis()
+                title=name.clone()
+                aria-label=name
+                aria-pressed=move || (chosen.get() == Some(at)).to_string()
+                tabindex=stop
+                on:click=move |_| chosen.set(Some(at))
+            >
+                {shown}
+            </button>
+        </td>
+    }
+    .into_any()
+}
+
+/// `999`, `1k`, `12k`
+fn short(number: i64) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{}k", number / 1_000) }
+}
+
+/// From hour to hour, and from day to day.
+fn key(event: &KeyboardEvent) {
+    let hours = match event.key().as_str() {
+        "ArrowLeft" => -1,
+        "ArrowRight" => 1,
+        "ArrowUp" => -24,
+        "ArrowDown" => 24,
+        _ => return,
+    };
+    let from = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+    let at =
+        from.and_then(|cell| cell.get_attribute("data-at")).and_then(|at| at.parse::<i64>().ok());
+    let Some(at) = at else { return };
+    event.prevent_default();
+    let to = document().get_element_by_id(&format!("hour-{}", at + hours * HOUR_MS));
+    if let Some(to) = to.and_then(|to| to.dyn_into::<HtmlElement>().ok()) {
+        let _gone = to.focus();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{level, short};
+
+    #[test]
+    fn the_busiest_hour_is_the_darkest_and_an_empty_one_has_no_colour() {
+        assert_eq!([0, 1, 20, 50, 100].map(|fires| level(fires, 100)), [0, 1, 1, 3, 5]);
+        assert_eq!(level(1, 1), 5);
+        assert_eq!([7, 1_000, 12_900].map(short), ["7", "1k", "12k"]);
+    }
+}

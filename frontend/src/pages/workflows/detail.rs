@@ -1,0 +1,229 @@
+//! One workflow.
+
+use leptos::prelude::*;
+
+use super::{
+    super::kit::{self, Asked, Change, copy_button, form, none, note, use_asked},
+    changes::{Line, between},
+    yaml,
+};
+use crate::{
+    api,
+    components::{AsyncView, Look, Tab, button, fact, heading, live, panel, table, when},
+    data::{Load, use_load},
+    model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
+    route::Route,
+    state::{use_address, use_session, use_title},
+    time::{decimal, seconds},
+};
+
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Tasks" },
+    Tab { name: "yaml", words: "YAML" },
+    Tab { name: "versions", words: "Versions" },
+];
+
+/// The page.
+#[component]
+pub(crate) fn Workflow(id: String) -> impl IntoView {
+    let address = use_address();
+    let namespace = kit::use_namespace();
+    let workflow = use_load(move || Some(api::planning::workflow(id.clone())));
+    use_title(move || workflow.with(|w| w.name.clone()).unwrap_or_else(|| "Workflow".to_owned()));
+    let name = Memo::new(move |_| workflow.with(|workflow| workflow.name.clone()));
+    let users = use_load(move || {
+        Some(api::planning::schedule_names(namespace.get(), None, Some(name.get()?)))
+    });
+    let remove = use_asked::<model::Workflow>();
+    let tab = Memo::new(move |_| address.query("tab"));
+    let content = move || match tab.get().as_str() {
+        "yaml" => workflow.draw(file),
+        "versions" => workflow.draw(versions),
+        _ => workflow.draw(tasks),
+    };
+    view! {
+        <AsyncView loading=workflow.loading what="the workflow">
+            {workflow.draw(move |workflow| head(workflow, remove))}
+            {kit::tabs("Parts of the workflow", TABS)}
+            <div class="run-grid">
+                <div class="run-main">{live(content)}</div>
+                <div class="run-side">{workflow.draw(facts)}{used_by(users)}</div>
+            </div>
+        </AsyncView>
+        {remove.dialog("Delete workflow", move |row| remove_form(&row, remove, users))}
+    }
+}
+
+fn head(workflow: &model::Workflow, remove: Asked<model::Workflow>) -> AnyView {
+    let delete = (use_session().edits() && workflow.module.is_none())
+        .then(|| button(Look::Danger, None, "Delete", remove.ask(workflow)));
+    view! {
+        <header class="page-head">
+            <h1>{workflow.name.clone()}</h1>
+            <div class="actions">{delete}</div>
+        </header>
+    }
+    .into_any()
+}
+
+fn tasks(workflow: &model::Workflow) -> AnyView {
+    let headings = vec![
+        heading("Task", ""),
+        heading("Does", ""),
+        heading("After", ""),
+        heading("Limits", "wide"),
+    ];
+    let rows: Vec<_> = workflow.tasks.iter().map(task).collect();
+    panel("Tasks", (), table("Tasks", "table", headings, rows.into_any()))
+}
+
+fn task(step: &Step) -> AnyView {
+    let does = match &step.target {
+        Target::Http(http) => format!("{} {}", http.method, http.url),
+        Target::Command(command) => match (&command.script, &command.program) {
+            (Some(script), _) => script.lines().next().unwrap_or_default().to_owned(),
+            (None, Some(program)) => format!("{program} {}", command.args.join(" ")),
+            (None, None) => String::new(),
+        },
+        Target::Publish(publish) => format!("publishes to {}", publish.place()),
+        Target::Noop(_) => "nothing, a rehearsal".to_owned(),
+    };
+    let when = match step.when {
+        TaskCondition::Success => None,
+        TaskCondition::Failure => Some(note("if one of them failed")),
+        TaskCondition::Always => Some(note("however they ended")),
+    };
+    let after = if step.needs.is_empty() { none() } else { step.needs.join(", ").into_any() };
+    let mut limits = vec![format!("{} s", decimal(step.timeout_seconds))];
+    if step.retry.max_attempts > 1 {
+        limits.push(format!("{} attempts", step.retry.max_attempts));
+    }
+    if step.allow_failure {
+        limits.push("may fail".to_owned());
+    }
+    view! {
+        <tr>
+            <th scope="row" class="name-cell">{step.name.clone()}</th>
+            <td class="why-cell"><code>{does}</code></td>
+            <td>{after}{when}</td>
+            <td class="wide">{limits.join(", ")}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn file(workflow: &model::Workflow) -> AnyView {
+    let text = yaml::of(workflow);
+    let copy = copy_button("Copy", text.clone());
+    let content = view! { <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre> };
+    panel("As in a module's file", copy, content.into_any())
+}
+
+fn versions(workflow: &model::Workflow) -> AnyView {
+    let all = &workflow.versions.nodes;
+    let text = |version: &WorkflowVersion| {
+        version.tasks.iter().flat_map(yaml::step).collect::<Vec<_>>().join("\n")
+    };
+    let part = |(place, version): (usize, &WorkflowVersion)| {
+        let after = text(version);
+        let before = all.get(place + 1).map(text);
+        let shown = match &before {
+            Some(before) => diff(before, &after),
+            None => view! { <p class="muted">"The first that is kept."</p> }.into_any(),
+        };
+        view! {
+            <details class="version" open={place == 0}>
+                <summary>{format!("Version {} by {}, ", version.version, version.by)}{when(version.at, None)}</summary>
+                {shown}
+            </details>
+        }
+        .into_any()
+    };
+    let parts: Vec<_> = all.iter().enumerate().map(part).collect();
+    panel("Versions", (), parts.into_any())
+}
+
+/// The lines that changed, with those around them.
+fn diff(before: &str, after: &str) -> AnyView {
+    let lines = between(before, after);
+    if lines.iter().all(|line| matches!(line, Line::Same(_))) {
+        return view! { <p class="muted">"No task changed: limits, tags or the name did."</p> }
+            .into_any();
+    }
+    let line = |line: Line<'_>| {
+        let (kind, mark, text) = match line {
+            Line::Same(text) => ("same", "  ", text),
+            Line::Gone(text) => ("gone", "- ", text),
+            Line::New(text) => ("new", "+ ", text),
+        };
+        view! { <span class="diff-line" data-kind=kind>{format!("{mark}{text}\n")}</span> }
+            .into_any()
+    };
+    let lines: Vec<_> = lines.into_iter().map(line).collect();
+    view! { <pre class="source" tabindex="0" role="region" aria-label="What changed">{lines}</pre> }
+        .into_any()
+}
+
+fn facts(workflow: &model::Workflow) -> AnyView {
+    let limit = workflow
+        .timeout_seconds
+        .map_or_else(|| "only the tasks' own".to_owned(), |limit| seconds(limit as i64));
+    let nodes =
+        if workflow.runs_on.is_empty() { "any".to_owned() } else { workflow.runs_on.join(", ") };
+    let content = view! {
+        <dl class="facts">
+            {fact("Version", workflow.version)}
+            {workflow.module.clone().map(|module| fact("Module", module))}
+            {fact("Limit", limit)}
+            {fact("At once", format!("{} tasks", workflow.max_parallel))}
+            {fact("Nodes", nodes)}
+            {fact("Changed", when(workflow.updated_at, None))}
+            {fact("Made", when(workflow.created_at, None))}
+        </dl>
+    };
+    panel("Facts", (), content.into_any())
+}
+
+fn used_by(users: Load<Page<ScheduleName>>) -> AnyView {
+    let list = |page: &Page<ScheduleName>| {
+        if page.rows.is_empty() {
+            return view! { <p class="muted">"No schedule runs it."</p> }.into_any();
+        }
+        let one = |row: &std::sync::Arc<ScheduleName>| {
+            let href = Route::Schedule(row.id.clone()).path();
+            view! { <li><a href=href>{row.name.clone()}</a></li> }.into_any()
+        };
+        let rows: Vec<_> = page.rows.iter().map(one).collect();
+        let more = page.next.as_ref().map(|_| {
+            view! { <p class="muted">{format!("The first {} are shown.", page.rows.len())}</p> }
+                .into_any()
+        });
+        view! { <ul class="plain-list">{rows}</ul>{more} }.into_any()
+    };
+    let content = view! {
+        <AsyncView loading=users.loading what="the schedules that run it">{users.draw(list)}</AsyncView>
+    };
+    panel("Used by", (), content.into_any())
+}
+
+fn remove_form(
+    workflow: &model::Workflow,
+    remove: Asked<model::Workflow>,
+    users: Load<Page<ScheduleName>>,
+) -> AnyView {
+    let address = use_address();
+    let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
+    let impact = match untrack(|| users.with(|page| page.rows.len())).unwrap_or_default() {
+        0 => "No schedule runs it.".to_owned(),
+        count => format!("{count} schedules run it: it is refused until they do not."),
+    };
+    let fields = view! {
+        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{impact}" Runs in flight end by themselves, its history stays."</p>
+    };
+    let plan = move |_| {
+        let ask = api::planning::delete_workflow(id.clone(), version);
+        Ok(Change { ask, said: format!("{name} is deleted.") })
+    };
+    let done = move |_| address.go(&Route::Workflows.path());
+    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+}

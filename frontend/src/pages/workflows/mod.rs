@@ -1,0 +1,80 @@
+//! Workflows: tasks that schedules share.
+//!
+//! - `detail`: one workflow: its tasks, its file, its versions, who uses it
+//! - `yaml`: what it says, as a module's file would
+//! - `changes`: what became otherwise from one version to the next
+
+mod changes;
+mod detail;
+mod yaml;
+
+pub(crate) use detail::Workflow;
+
+use leptos::prelude::*;
+
+use super::{
+    cursors,
+    kit::{self, empty, note},
+    place,
+};
+use crate::{
+    api,
+    components::{AsyncView, heading, pager, rows, table, when_relative},
+    data::use_listing,
+    model::Place,
+    model::WorkflowRow,
+    route::Route,
+    state::{use_address, use_title},
+};
+
+const SIZE: usize = 100;
+
+/// The list.
+#[component]
+pub(crate) fn Workflows() -> impl IntoView {
+    use_title(|| "Workflows".to_owned());
+    let address = use_address();
+    let namespace = kit::use_namespace();
+    let workflows = use_listing(SIZE, move || {
+        api::planning::workflow_list(namespace.get(), place(address), SIZE)
+    });
+    let go = move |place: Place| address.go(&Route::Workflows.narrowed(&cursors(&place)));
+    view! {
+        <header class="page-head"><h1>"Workflows"</h1></header>
+        <AsyncView
+            loading=workflows.load.loading
+            what="workflows"
+            is_empty=Signal::derive(move || workflows.list.is_empty())
+            empty=|| empty("No workflow yet", "A schedule with a task of its own has a workflow of its own. Modules declare those that several schedules share.")
+        >
+            {table("Workflows", "table", headings(), rows(workflows.list, line))}
+            {pager(workflows.beside(), "workflows", go)}
+        </AsyncView>
+    }
+}
+
+fn headings() -> Vec<AnyView> {
+    vec![
+        heading("Workflow", ""),
+        heading("Tasks", ""),
+        heading("Version", "number wide"),
+        heading("Changed", ""),
+    ]
+}
+
+fn line(row: &WorkflowRow) -> AnyView {
+    let href = Route::Workflow(row.id.clone()).path();
+    let module = row.module.as_ref().map(|module| note(format!("declared by {module}")));
+    let names: Vec<&str> = row.tasks.iter().take(6).map(|task| task.name.as_str()).collect();
+    let more = row.tasks.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    view! {
+        <tr data-testid="workflow-row">
+            <th scope="row" class="name-cell"><a href=href>{row.name.clone()}</a>{module}</th>
+            <td>{format!("{}{more}", names.join(", "))}</td>
+            <td class="number wide">{row.version}</td>
+            <td>{when_relative(row.updated_at, None)}</td>
+        </tr>
+    }
+    .into_any()
+}

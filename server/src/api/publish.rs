@@ -1,0 +1,207 @@
+//! Events to brokers as they are shown: secrets masked before.
+
+use async_graphql::{Enum, SimpleObject, Union};
+
+use super::{
+    page::DECLARED,
+    target::{Header, pairs},
+};
+use crate::target;
+
+/// Publishes an event to a broker.
+#[derive(SimpleObject)]
+pub(crate) struct PublishTarget {
+    /// Where it goes.
+    to: Broker,
+    /// What it says.
+    event: CloudEvent,
+}
+
+/// A broker and a place in it.
+#[derive(Union)]
+pub(crate) enum Broker {
+    Kafka(KafkaTopic),
+    Nats(NatsSubject),
+    Rabbitmq(RabbitmqExchange),
+    Redis(RedisStream),
+    Sqs(SqsQueue),
+}
+
+/// How the servers of a broker are reached.
+#[derive(SimpleObject)]
+pub(crate) struct BrokerConnection {
+    /// As `host` or `host:port`.
+    servers: Vec<String>,
+    tls: bool,
+    username: Option<String>,
+    /// Masked, unless it names a secret.
+    password: Option<String>,
+}
+
+/// A topic of Kafka.
+#[derive(SimpleObject)]
+pub(crate) struct KafkaTopic {
+    connection: BrokerConnection,
+    /// How a name and a password are proven.
+    sasl: Sasl,
+    topic: String,
+    /// Events with the same key go to the same partition.
+    key: Option<String>,
+    /// The partition, where the key does not choose it.
+    partition: Option<String>,
+}
+
+/// How Kafka is told who connects.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "target::Sasl")]
+pub(crate) enum Sasl {
+    /// SASL/PLAIN: the password is sent.
+    Plain,
+    /// SASL/SCRAM-SHA-256.
+    #[graphql(name = "SCRAM_SHA_256")]
+    ScramSha256,
+    /// SASL/SCRAM-SHA-512.
+    #[graphql(name = "SCRAM_SHA_512")]
+    ScramSha512,
+}
+
+/// A subject of NATS JetStream.
+#[derive(SimpleObject)]
+pub(crate) struct NatsSubject {
+    connection: BrokerConnection,
+    subject: String,
+    /// The stream that has to take the event.
+    stream: Option<String>,
+}
+
+/// An exchange of RabbitMQ.
+#[derive(SimpleObject)]
+pub(crate) struct RabbitmqExchange {
+    connection: BrokerConnection,
+    vhost: String,
+    /// Empty: the default exchange.
+    exchange: String,
+    routing_key: String,
+}
+
+/// A stream of Redis.
+#[derive(SimpleObject)]
+pub(crate) struct RedisStream {
+    connection: BrokerConnection,
+    database: i32,
+    stream: String,
+    /// About how many entries the stream keeps.
+    max_length: Option<u32>,
+}
+
+/// A queue of Amazon SQS.
+#[derive(SimpleObject)]
+pub(crate) struct SqsQueue {
+    queue_url: String,
+    region: Option<String>,
+    access_key_id: String,
+    /// Masked, unless it names a secret.
+    secret_access_key: String,
+    /// Masked, unless it names a secret.
+    session_token: Option<String>,
+    /// Events of a group stay in order, where the queue keeps one.
+    group: Option<String>,
+}
+
+/// A CloudEvent.
+#[derive(SimpleObject)]
+pub(crate) struct CloudEvent {
+    mode: CloudEventMode,
+    /// None: `carillon.fire`.
+    #[graphql(name = "type")]
+    kind: Option<String>,
+    /// None: `/carillon/<namespace>/<schedule>`.
+    source: Option<String>,
+    subject: Option<String>,
+    /// A text or JSON; none: the task's context.
+    payload: Option<String>,
+    /// Masked, unless they name a secret.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    headers: Vec<Header>,
+}
+
+/// How a CloudEvent is written down.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "target::Mode")]
+pub(crate) enum CloudEventMode {
+    /// The body is a JSON object that holds attributes and data.
+    Structured,
+    /// The body is the data; the attributes are headers.
+    Binary,
+}
+
+impl From<target::Publish> for PublishTarget {
+    fn from(publish: target::Publish) -> Self {
+        Self { to: publish.to.into(), event: publish.event.into() }
+    }
+}
+
+impl From<target::Broker> for Broker {
+    fn from(broker: target::Broker) -> Self {
+        match broker {
+            target::Broker::Kafka(kafka) => Self::Kafka(KafkaTopic {
+                connection: kafka.connection.into(),
+                sasl: kafka.sasl.into(),
+                topic: kafka.topic,
+                key: kafka.key,
+                partition: kafka.partition,
+            }),
+            target::Broker::Nats(nats) => Self::Nats(NatsSubject {
+                connection: nats.connection.into(),
+                subject: nats.subject,
+                stream: nats.stream,
+            }),
+            target::Broker::Rabbitmq(rabbitmq) => Self::Rabbitmq(RabbitmqExchange {
+                connection: rabbitmq.connection.into(),
+                vhost: rabbitmq.vhost,
+                exchange: rabbitmq.exchange,
+                routing_key: rabbitmq.routing_key,
+            }),
+            target::Broker::Redis(redis) => Self::Redis(RedisStream {
+                connection: redis.connection.into(),
+                database: redis.database.into(),
+                stream: redis.stream,
+                max_length: redis.max_length,
+            }),
+            target::Broker::Sqs(sqs) => Self::Sqs(SqsQueue {
+                queue_url: sqs.queue_url,
+                region: sqs.region,
+                access_key_id: sqs.access_key_id,
+                secret_access_key: sqs.secret_access_key.expose().to_owned(),
+                session_token: sqs.session_token.map(|token| token.expose().to_owned()),
+                group: sqs.group,
+            }),
+        }
+    }
+}
+
+impl From<target::Connection> for BrokerConnection {
+    fn from(connection: target::Connection) -> Self {
+        Self {
+            servers: connection.servers,
+            tls: connection.tls,
+            username: connection.username,
+            password: connection.password.map(|password| password.expose().to_owned()),
+        }
+    }
+}
+
+impl From<target::Event> for CloudEvent {
+    fn from(event: target::Event) -> Self {
+        Self {
+            mode: event.mode.into(),
+            kind: event.kind,
+            source: event.source,
+            subject: event.subject,
+            payload: event
+                .payload
+                .map(|payload| payload.as_str().map_or_else(|| payload.to_string(), str::to_owned)),
+            headers: pairs(&event.headers),
+        }
+    }
+}

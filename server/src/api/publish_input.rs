@@ -1,0 +1,199 @@
+//! An event to a broker as a form sends it.
+
+use async_graphql::{InputObject, OneofObject};
+use serde_json::Value;
+
+use super::{
+    publish::{CloudEventMode, Sasl},
+    task_input::{HeaderInput, secrets},
+};
+use crate::{
+    commands::BadInput,
+    target::{self, Secret},
+};
+
+/// An event to publish to a broker.
+#[derive(InputObject)]
+pub(crate) struct PublishTargetInput {
+    /// Where it goes.
+    to: BrokerInput,
+    /// What it says.
+    event: Option<CloudEventInput>,
+}
+
+/// Exactly one.
+#[derive(OneofObject)]
+pub(crate) enum BrokerInput {
+    Kafka(KafkaTopicInput),
+    Nats(NatsSubjectInput),
+    Rabbitmq(RabbitmqExchangeInput),
+    Redis(RedisStreamInput),
+    Sqs(SqsQueueInput),
+}
+
+/// How the servers of a broker are reached.
+#[derive(InputObject)]
+pub(crate) struct BrokerConnectionInput {
+    /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
+    servers: Vec<String>,
+    /// Whether connections are encrypted, with the server's certificate checked.
+    #[graphql(default)]
+    tls: bool,
+    username: Option<String>,
+    /// As `{{ secrets.name }}`. On an update the mask `***` keeps the one that is there.
+    password: Option<String>,
+}
+
+/// A topic of Kafka.
+#[derive(InputObject)]
+pub(crate) struct KafkaTopicInput {
+    connection: BrokerConnectionInput,
+    /// How a name and a password are proven.
+    #[graphql(default_with = "Sasl::Plain")]
+    sasl: Sasl,
+    topic: String,
+    /// Events with the same key go to the same partition. Without a key they go to all in turn.
+    key: Option<String>,
+    /// A number or a template that makes one: the partition, instead of the one that the key chooses.
+    partition: Option<String>,
+}
+
+/// A subject that a stream of NATS JetStream listens to.
+#[derive(InputObject)]
+pub(crate) struct NatsSubjectInput {
+    connection: BrokerConnectionInput,
+    subject: String,
+    /// The stream that has to take the event; any if there is none.
+    stream: Option<String>,
+}
+
+/// An exchange of RabbitMQ.
+#[derive(InputObject)]
+pub(crate) struct RabbitmqExchangeInput {
+    connection: BrokerConnectionInput,
+    #[graphql(default = "/")]
+    vhost: String,
+    /// The default exchange if it is empty.
+    #[graphql(default)]
+    exchange: String,
+    /// In the default exchange the name of a queue.
+    routing_key: String,
+}
+
+/// A stream of Redis.
+#[derive(InputObject)]
+pub(crate) struct RedisStreamInput {
+    connection: BrokerConnectionInput,
+    #[graphql(default)]
+    database: u16,
+    /// Key of the stream.
+    stream: String,
+    /// About how many entries the stream keeps; all if there is none.
+    max_length: Option<u32>,
+}
+
+/// A queue of Amazon SQS.
+#[derive(InputObject)]
+pub(crate) struct SqsQueueInput {
+    queue_url: String,
+    /// Needed where `queueUrl` does not say it.
+    region: Option<String>,
+    access_key_id: String,
+    /// As `{{ secrets.name }}`. On an update the mask `***` keeps the one that is there.
+    secret_access_key: String,
+    /// That of a temporary key. On an update the mask `***` keeps the one that is there.
+    session_token: Option<String>,
+    /// For a queue that keeps an order: events of a group stay in it. The schedule's name unless
+    /// given.
+    group: Option<String>,
+}
+
+/// A CloudEvent. Its id is the idempotency key: the same over all attempts.
+#[derive(InputObject)]
+pub(crate) struct CloudEventInput {
+    #[graphql(default_with = "CloudEventMode::Structured")]
+    mode: CloudEventMode,
+    /// `carillon.fire` unless given.
+    #[graphql(name = "type")]
+    kind: Option<String>,
+    /// `/carillon/<namespace>/<schedule>` unless given.
+    source: Option<String>,
+    subject: Option<String>,
+    /// What its data holds under `payload`: the task's context unless given. Texts in it may be
+    /// templates; a text that is a JSON object or array is one.
+    payload: Option<Value>,
+    /// On an update the mask `***` keeps the value that is there.
+    headers: Option<Vec<HeaderInput>>,
+}
+
+impl TryFrom<PublishTargetInput> for target::Publish {
+    type Error = BadInput;
+
+    fn try_from(input: PublishTargetInput) -> Result<Self, BadInput> {
+        Ok(Self {
+            to: input.to.into(),
+            event: input.event.map(event).transpose()?.unwrap_or_default(),
+        })
+    }
+}
+
+impl From<BrokerInput> for target::Broker {
+    fn from(input: BrokerInput) -> Self {
+        match input {
+            BrokerInput::Kafka(input) => Self::Kafka(target::Kafka {
+                connection: input.connection.into(),
+                sasl: input.sasl.into(),
+                topic: input.topic,
+                key: input.key,
+                partition: input.partition,
+            }),
+            BrokerInput::Nats(input) => Self::Nats(target::Nats {
+                connection: input.connection.into(),
+                subject: input.subject,
+                stream: input.stream,
+            }),
+            BrokerInput::Rabbitmq(input) => Self::Rabbitmq(target::Rabbitmq {
+                connection: input.connection.into(),
+                vhost: input.vhost,
+                exchange: input.exchange,
+                routing_key: input.routing_key,
+            }),
+            BrokerInput::Redis(input) => Self::Redis(target::Redis {
+                connection: input.connection.into(),
+                database: input.database,
+                stream: input.stream,
+                max_length: input.max_length,
+            }),
+            BrokerInput::Sqs(input) => Self::Sqs(target::Sqs {
+                queue_url: input.queue_url,
+                region: input.region,
+                access_key_id: input.access_key_id,
+                secret_access_key: Secret::new(input.secret_access_key),
+                session_token: input.session_token.map(Secret::new),
+                group: input.group,
+            }),
+        }
+    }
+}
+
+impl From<BrokerConnectionInput> for target::Connection {
+    fn from(input: BrokerConnectionInput) -> Self {
+        Self {
+            servers: input.servers,
+            tls: input.tls,
+            username: input.username,
+            password: input.password.map(Secret::new),
+        }
+    }
+}
+
+fn event(input: CloudEventInput) -> Result<target::Event, BadInput> {
+    Ok(target::Event {
+        mode: input.mode.into(),
+        kind: input.kind,
+        source: input.source,
+        subject: input.subject,
+        payload: input.payload,
+        headers: secrets("task.target.publish.event.headers", input.headers)?,
+    })
+}

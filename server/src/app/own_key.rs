@@ -1,0 +1,116 @@
+//! The key for secrets that a server makes for itself, so that secrets and alert channels work at
+//! once where nobody configured a key: on SQLite, at the first start, beside the database.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use secrecy::ExposeSecret;
+
+use crate::{
+    config::{Config, Secrets},
+    store,
+    vault::{Key, NotAKey, Vault},
+};
+
+/// Where the key lies that the server makes for itself: `carillon.db.key` beside `carillon.db`.
+/// None where a key is configured, or where the database is no file.
+fn place(config: &Config) -> Option<PathBuf> {
+    let configured = config.secrets.key.is_some() || config.secrets.key_file.is_some();
+    let database = store::file_of(config.database.url.expose_secret())?;
+    let mut name = database.file_name()?.to_owned();
+    name.push(".key");
+    (!configured).then(|| database.with_file_name(name))
+}
+
+/// The settings for secrets, with the key that the server made for itself before.
+pub(super) fn with_own_key(config: &Config) -> Secrets {
+    let made = place(config).filter(|path| path.exists());
+    Secrets { key_file: made.or_else(|| config.secrets.key_file.clone()), ..config.secrets.clone() }
+}
+
+/// The vault, with a key that is made now if there is none and may be one. A key that cannot be
+/// kept is no reason not to start: there are no secrets then, as on PostgreSQL without a key.
+pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
+    let Some(path) = place(config).filter(|_| vault.current().is_err()) else { return vault };
+    match make(&path) {
+        Ok(key) => {
+            let path = path.display();
+            tracing::info!(%path, key_id = key.id(), "made a key for secrets; keep a copy of it");
+            Vault::new(key, None)
+        }
+        Err(error) => {
+            let path = path.display();
+            tracing::warn!(%path, %error, "failed to make a key for secrets: there are none");
+            vault
+        }
+    }
+}
+
+/// Writes a new key into a file of this user alone. It gets its name once it is complete, so that
+/// a crash leaves none or all of it.
+fn make(path: &Path) -> io::Result<Key> {
+    let text = Key::random().map_err(io::Error::other)?;
+    let mut being_made = path.to_owned().into_os_string();
+    being_made.push(".new");
+    let being_made = PathBuf::from(being_made);
+    match fs::remove_file(&being_made) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&being_made)?;
+    writeln!(file, "{}", text.expose_secret())?;
+    file.sync_all()?;
+    fs::rename(&being_made, path)?;
+    Key::read(text.expose_secret()).map_err(|error: NotAKey| io::Error::other(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn config(url: &str) -> Config {
+        let mut config = Config::default();
+        config.database.url = url.to_owned().into();
+        config
+    }
+
+    #[test]
+    fn a_key_is_made_once_beside_the_database_for_this_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(&format!("sqlite:{}", folder.path().join("carillon.db").display()));
+        assert_eq!(with_own_key(&config).key_file, None);
+        let made = make_own_key(Vault::default(), &config);
+        let path = folder.path().join("carillon.db.key");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(with_own_key(&config).key_file.as_ref(), Some(&path));
+        let read = Key::read(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(made.current().unwrap(), read.id());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn no_key_is_made_where_one_is_configured_or_the_database_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
+        let mut configured = config(&url);
+        configured.secrets.key = Some("ab".repeat(32).into());
+        let postgres = config("postgres://carillon@db/carillon");
+        for config in [configured, postgres] {
+            assert!(make_own_key(Vault::default(), &config).current().is_err());
+            assert_eq!(with_own_key(&config).key_file, None);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_server_that_cannot_keep_a_key_goes_on_without() {
+        let config = config("sqlite:/nope/carillon.db");
+        assert!(make_own_key(Vault::default(), &config).current().is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! Schedules that are made: one, many at once, or those of a module.
+//!
+//! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
+//! are written: the same rows in a few statements, however many they are. That a name is free is
+//! not asked: rows whose name is taken are not written, and so are known.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use entity::schedule::Model;
+use uuid::Uuid;
+
+use super::compose::{Composed, OwnWork, Parts, rows_of};
+use crate::{
+    access::Viewer,
+    commands::{
+        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        error::schedule_name_taken,
+        workflows::{self, Resolved},
+    },
+    store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows},
+};
+
+/// What is the same for all schedules that one order makes.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Site<'a> {
+    pub(in crate::commands) tx: &'a DatabaseTransaction,
+    pub(in crate::commands) who: &'a Viewer,
+    pub(in crate::commands) module: Option<&'a str>,
+}
+
+/// What an order has looked up.
+#[derive(Default)]
+pub(in crate::commands) struct Known {
+    workflows: HashMap<(Uuid, String), Resolved>,
+    groups: HashMap<(Uuid, String), Option<Uuid>>,
+}
+
+/// What is given back of schedules that are written.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::commands) enum Back {
+    Nothing,
+    Rows,
+}
+
+/// Which schedule of an order cannot be made, and why.
+pub(in crate::commands) type Refused = (usize, Box<CommandError>);
+
+impl Commands {
+    /// Makes one schedule.
+    pub(in crate::commands) async fn create_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        new: NewSchedule,
+        module: Option<&str>,
+    ) -> Result<Saved, CommandError> {
+        let site = Site { tx, who, module };
+        let made = self.create_all(site, vec![(namespace, new)]).await;
+        let mut made = made.map_err(|(_, error)| *error)?;
+        made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
+    }
+
+    /// Makes schedules, each in its namespace.
+    pub(in crate::commands) async fn create_all(
+        &self,
+        site: Site<'_>,
+        all: Vec<(Uuid, NewSchedule)>,
+    ) -> Result<Vec<Saved>, Refused> {
+        let right_zones = self.has_right_zones(site.tx).await;
+        right_zones.map_err(|error| (0, Box::new(error)))?;
+        let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
+        let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
+        let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
+        let (mut known, mut waiting) = (Known::default(), Vec::new());
+        let mut saved = Vec::with_capacity(all.len());
+        for (index, (namespace, new)) in all.into_iter().enumerate() {
+            let key = (namespace, new.spec.name.clone());
+            let is_taken = taken.contains(&key);
+            if is_taken && matches!(new.work, Work::Task(_)) {
+                // Whose workflow that is, is asked of the tables: they must know all before it.
+                let before = std::mem::take(&mut waiting);
+                self.write(site.tx, before, Back::Nothing).await?;
+            }
+            let composed = self.compose(site, namespace, (index, new), is_taken, &mut known).await;
+            let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
+            waiting.push(composed);
+            saved.push(one);
+        }
+        self.write(site.tx, waiting, Back::Nothing).await?;
+        Ok(saved)
+    }
+
+    /// Those of `all` names that workflows have already.
+    pub(in crate::commands) async fn taken_names(
+        &self,
+        tx: &DatabaseTransaction,
+        all: impl Iterator<Item = (Uuid, &str)>,
+    ) -> Result<HashSet<(Uuid, String)>, CommandError> {
+        let mut names: HashMap<Uuid, Vec<&str>> = HashMap::new();
+        for (namespace, name) in all {
+            names.entry(namespace).or_default().push(name);
+        }
+        let mut taken = HashSet::new();
+        for (namespace, names) in names {
+            let found = rows::taken_names(tx, namespace, &names).await?;
+            taken.extend(found.into_iter().map(|name| (namespace, name)));
+        }
+        Ok(taken)
+    }
+
+    /// A schedule as its rows will have it. `is_taken` says that a workflow has its name.
+    async fn compose(
+        &self,
+        site: Site<'_>,
+        namespace: Uuid,
+        (index, new): (usize, NewSchedule),
+        is_taken: bool,
+        known: &mut Known,
+    ) -> Result<(Composed, Saved), CommandError> {
+        let Site { tx, who, module } = site;
+        let NewSchedule { spec, work, paused, .. } = new;
+        self.check_spec(&spec)?;
+        let begin = self.begin();
+        let (timetable, calendars) = self.timetable(tx, namespace, &spec, begin.place()).await?;
+        let work = self.work_of(site, (namespace, &spec.name), work, is_taken, known).await?;
+        let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
+        let parts =
+            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        self.composed(who, spec, parts)
+    }
+
+    /// What a new schedule runs, and the rows of it that are to be written.
+    async fn work_of(
+        &self,
+        Site { tx, who, .. }: Site<'_>,
+        (namespace, schedule): (Uuid, &str),
+        work: Work,
+        is_taken: bool,
+        known: &mut Known,
+    ) -> Result<OwnWork, CommandError> {
+        let task = match work {
+            Work::Task(task) if !is_taken => task,
+            Work::Workflow(name) => {
+                let key = (namespace, name);
+                if let Some(found) = known.workflows.get(&key) {
+                    return Ok((found.clone(), None));
+                }
+                let named = Work::Workflow(key.1.clone());
+                let found = self.resolve(tx, who, namespace, (schedule, None), named).await?;
+                known.workflows.insert(key, found.clone());
+                return Ok((found, None));
+            }
+            work @ (Work::Task(_) | Work::Past { .. }) => {
+                let found = self.resolve(tx, who, namespace, (schedule, None), work).await?;
+                return Ok((found, None));
+            }
+        };
+        let own = self.own_work(tx, who, (namespace, schedule), *task).await?;
+        let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
+        known.workflows.insert((namespace, schedule.to_owned()), there);
+        Ok(own)
+    }
+
+    async fn known_group(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        name: Option<&str>,
+        known: &mut Known,
+    ) -> Result<Option<Uuid>, CommandError> {
+        let Some(name) = name else { return Ok(None) };
+        let key = (namespace, name.to_owned());
+        if let Some(found) = known.groups.get(&key) {
+            return Ok(*found);
+        }
+        let found = self.group_key(tx, namespace, Some(name)).await?;
+        known.groups.insert(key, found);
+        Ok(found)
+    }
+
+    /// Writes what is composed.
+    pub(in crate::commands) async fn write(
+        &self,
+        tx: &DatabaseTransaction,
+        all: Vec<Composed>,
+        back: Back,
+    ) -> Result<Vec<Model>, Refused> {
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.admit(tx, usage_of(&all)).await.map_err(|(namespace, error)| {
+            let first = all.iter().find(|one| one.namespace == namespace);
+            (first.map_or(0, |one| one.index), error)
+        })?;
+        let places: Vec<(usize, Uuid, String)> =
+            all.iter().map(|one| (one.index, one.id, one.name.clone())).collect();
+        let brought: Vec<(usize, Uuid, String)> = all
+            .iter()
+            .filter_map(|one| Some((one.index, one.work.as_ref()?.0, one.name.clone())))
+            .collect();
+        let (works, news) = rows_of(all);
+        let dialect = self.store.dialect();
+        let failed = |error| (places[0].0, Box::new(CommandError::from(error)));
+        if !brought.is_empty() {
+            let written = rows::insert_if_names_free(tx, dialect, works).await;
+            all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
+        }
+        let (written, made) = match back {
+            Back::Nothing => {
+                let written = schedules::insert_if_names_free(tx, dialect, news).await;
+                (written.map_err(failed)?, Vec::new())
+            }
+            Back::Rows => {
+                let made = schedules::insert_and_return_if_names_free(tx, dialect, news).await;
+                let made = made.map_err(failed)?;
+                (made.iter().map(|row| row.id).collect(), made)
+            }
+        };
+        all_are_there(&places, &written, schedule_name_taken)?;
+        Ok(made)
+    }
+}
+
+/// What the schedules add to what their namespaces have.
+pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
+    let mut usage: BTreeMap<Uuid, Usage> = BTreeMap::new();
+    for one in all {
+        let of_namespace = usage.entry(one.namespace).or_default();
+        of_namespace.schedules += 1;
+        of_namespace.fires_an_hour += one.fires_an_hour;
+    }
+    usage
+}
+
+/// A row that was left out has a name that another one has.
+fn all_are_there(
+    places: &[(usize, Uuid, String)],
+    written: &HashSet<Uuid>,
+    taken: fn(&str) -> BadInput,
+) -> Result<(), Refused> {
+    let missing = places.iter().filter(|(_, id, _)| !written.contains(id)).min();
+    missing.map_or(Ok(()), |(index, _, name)| Err((*index, Box::new(taken(name).into()))))
+}

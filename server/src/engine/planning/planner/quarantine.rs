@@ -1,0 +1,114 @@
+//! Schedules whose fires the database refuses, and when each is tried again. Pure: from instants to
+//! an answer.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use entity::Timestamp;
+use uuid::Uuid;
+
+use crate::store::candidates::Candidate;
+
+/// For so long one is set aside, then twice as long each time, up to the ceiling.
+const FIRST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// So many are set aside: where more are refused it is not they that are wrong, but the database.
+const MAX: usize = 100;
+
+/// Schedules that others are claimed without.
+///
+/// Each node finds them itself, and forgets them when it ends: nothing is written of them, for that
+/// might be refused likewise. What is due of them stays due. One whose cursor is elsewhere by now, as
+/// somebody has edited it, is claimed as the others are.
+#[derive(Debug, Default)]
+pub(super) struct Quarantine {
+    waiting: HashMap<Uuid, Waiting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Timestamp,
+    until: Instant,
+    pause: Duration,
+}
+
+impl Quarantine {
+    /// Those that others are claimed without.
+    pub(super) fn all(&self) -> Vec<Candidate> {
+        let candidate = |(id, waiting): (&Uuid, &Waiting)| Candidate { id: *id, at: waiting.at };
+        self.waiting.iter().map(candidate).collect()
+    }
+
+    /// Sets one aside; says for how long. Nothing, if there are too many already.
+    pub(super) fn put(&mut self, refused: Candidate, now: Instant) -> Option<Duration> {
+        let before = self.waiting.get(&refused.id);
+        if before.is_none() && self.waiting.len() >= MAX {
+            return None;
+        }
+        let pause = before.map_or(FIRST, |before| (before.pause * 2).min(LONGEST));
+        self.waiting.insert(refused.id, Waiting { at: refused.at, until: now + pause, pause });
+        Some(pause)
+    }
+
+    /// Those whose time is over.
+    pub(super) fn to_try(&self, now: Instant) -> Vec<Uuid> {
+        let over = self.waiting.iter().filter(|(_, waiting)| waiting.until <= now);
+        over.map(|(schedule, _)| *schedule).collect()
+    }
+
+    /// How long until the first of them is to be tried again.
+    pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
+        let until = self.waiting.values().map(|waiting| waiting.until).min();
+        until.map(|until| until.saturating_duration_since(now))
+    }
+
+    /// It is claimed as the others are, from now on.
+    pub(super) fn take_back(&mut self, schedule: Uuid) {
+        self.waiting.remove(&schedule);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    fn refused(number: u128) -> Candidate {
+        Candidate { id: Uuid::from_u128(number), at: Timestamp(5) }
+    }
+
+    #[test]
+    fn one_is_set_aside_for_ever_longer() {
+        let (start, one) = (Clock::system().instant(), refused(1));
+        let id = one.id;
+        let mut aside = Quarantine::default();
+        assert_eq!(aside.next_try(start), None);
+        assert_eq!(aside.put(one, start), Some(FIRST));
+        assert!(aside.to_try(start + FIRST / 2).is_empty());
+        assert_eq!(aside.next_try(start + FIRST / 2), Some(FIRST / 2));
+        assert_eq!(aside.to_try(start + FIRST), [id]);
+        assert_eq!(aside.put(one, start + FIRST), Some(FIRST * 2));
+        assert!(aside.to_try(start + FIRST * 2).is_empty());
+        assert_eq!(aside.all(), [one]);
+        for _ in 0..9 {
+            aside.put(one, start);
+        }
+        assert_eq!(aside.put(one, start), Some(LONGEST));
+        aside.take_back(id);
+        assert!(aside.all().is_empty());
+        assert_eq!(aside.put(one, start), Some(FIRST), "what was is forgotten");
+    }
+
+    #[test]
+    fn where_too_many_are_refused_no_more_are_set_aside() {
+        let start = Clock::system().instant();
+        let mut aside = Quarantine::default();
+        let mut ids = (0..MAX as u128).map(refused);
+        assert!(ids.all(|one| aside.put(one, start).is_some()));
+        assert_eq!(aside.put(refused(u128::MAX), start), None);
+        assert_eq!(aside.put(refused(0), start), Some(FIRST * 2), "one of them");
+    }
+}

@@ -1,0 +1,318 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
+
+use crate::target::Secret;
+
+/// An event to publish to a broker. The attempt succeeds once the broker has acknowledged it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Publish {
+    /// Where it goes.
+    pub to: Broker,
+    /// What it says.
+    #[serde(default, skip_serializing_if = "Event::is_usual")]
+    pub event: Event,
+}
+
+/// A broker and a place in it. In JSON an object with one key: `{"nats": {...}}`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Broker {
+    /// Apache Kafka and what speaks its protocol.
+    Kafka(Kafka),
+    /// NATS JetStream.
+    Nats(Nats),
+    /// RabbitMQ, by AMQP 0-9-1.
+    Rabbitmq(Rabbitmq),
+    /// A stream of Redis.
+    Redis(Redis),
+    /// Amazon SQS.
+    Sqs(Sqs),
+}
+
+/// How the servers of a broker are reached.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "BrokerConnection")]
+pub struct Connection {
+    /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
+    pub servers: Vec<String>,
+    /// Whether connections are encrypted, with the server's certificate checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tls: bool,
+    /// Name to sign in with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// Password to sign in with, as `{{ secrets.name }}`. Without a `username` it is a token, where
+    /// the broker knows tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Secret>,
+}
+
+/// A topic of Kafka.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Kafka {
+    /// How the brokers are reached; these tell where the others are.
+    pub connection: Connection,
+    /// How a `username` and `password` are proven.
+    #[serde(default, skip_serializing_if = "Sasl::is_plain")]
+    pub sasl: Sasl,
+    /// Name of the topic.
+    pub topic: String,
+    /// Events with the same key go to the same partition. Without a key they go to all in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Number of the partition, instead of the one that the key chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text_or_number")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub partition: Option<String>,
+}
+
+/// How Kafka is told who connects.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Sasl {
+    /// SASL/PLAIN: the password is sent. Use it with `tls`.
+    #[default]
+    Plain,
+    /// SASL/SCRAM-SHA-256.
+    #[serde(rename = "scram_sha_256")]
+    ScramSha256,
+    /// SASL/SCRAM-SHA-512.
+    #[serde(rename = "scram_sha_512")]
+    ScramSha512,
+}
+
+impl Sasl {
+    fn is_plain(&self) -> bool {
+        *self == Self::Plain
+    }
+}
+
+/// A subject that a stream of JetStream listens to.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Nats {
+    /// How the servers are reached.
+    pub connection: Connection,
+    /// The subject, without wildcards.
+    pub subject: String,
+    /// The stream that has to take it; any if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
+}
+
+/// An exchange of RabbitMQ.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Rabbitmq {
+    /// How the servers are reached.
+    pub connection: Connection,
+    /// The virtual host.
+    #[serde(default = "slash", skip_serializing_if = "is_slash")]
+    pub vhost: String,
+    /// The exchange; the default exchange if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub exchange: String,
+    /// The routing key: in the default exchange the name of a queue.
+    pub routing_key: String,
+}
+
+fn slash() -> String {
+    "/".to_owned()
+}
+
+fn is_slash(vhost: &str) -> bool {
+    vhost == "/"
+}
+
+/// A stream of Redis.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Redis {
+    /// How the server is reached.
+    pub connection: Connection,
+    /// Number of the database.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub database: u16,
+    /// Key of the stream.
+    pub stream: String,
+    /// About how many entries the stream keeps; all if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u32>,
+}
+
+fn is_zero(number: &u16) -> bool {
+    *number == 0
+}
+
+/// A queue of Amazon SQS.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Sqs {
+    /// Address of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`.
+    pub queue_url: String,
+    /// The region; needed where the address does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Id of the access key.
+    pub access_key_id: String,
+    /// The access key, as `{{ secrets.name }}`.
+    pub secret_access_key: Secret,
+    /// The token that belongs to a temporary access key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_token: Option<Secret>,
+    /// For a queue whose name ends with `.fifo`: events of a group stay in order. The name of the
+    /// schedule unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// A CloudEvent. Its id is the idempotency key: the same over all attempts.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "CloudEvent")]
+pub struct Event {
+    /// How it is written down.
+    #[serde(skip_serializing_if = "Mode::is_structured")]
+    pub mode: Mode,
+    /// Its type; `carillon.fire` unless given.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Where it comes from; `/carillon/<namespace>/<schedule>` unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// What its data holds under `payload`: the task's context unless given. Texts in it may be
+    /// templates; a text that is a JSON object or array is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// Headers of the message beside those that the event has.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, Secret>,
+}
+
+/// The content modes of CloudEvents.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "CloudEventMode")]
+pub enum Mode {
+    /// The body is a JSON object that holds attributes and data.
+    #[default]
+    Structured,
+    /// The body is the data; the attributes are headers.
+    Binary,
+}
+
+impl Mode {
+    fn is_structured(&self) -> bool {
+        *self == Self::Structured
+    }
+}
+
+impl Event {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Broker {
+    /// Its name, as in the definition's key.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Kafka(_) => "kafka",
+            Self::Nats(_) => "nats",
+            Self::Rabbitmq(_) => "rabbitmq",
+            Self::Redis(_) => "redis",
+            Self::Sqs(_) => "sqs",
+        }
+    }
+
+    /// Its servers, as what shares their fate is told by.
+    pub fn origin(&self) -> Option<String> {
+        match self {
+            Self::Sqs(sqs) => {
+                url::Url::parse(&sqs.queue_url).ok().map(|url| url.origin().ascii_serialization())
+            }
+            Self::Kafka(_) | Self::Nats(_) | Self::Rabbitmq(_) | Self::Redis(_) => {
+                let servers = self.connection().map(|connection| connection.servers.join(","));
+                servers.map(|servers| format!("{}://{servers}", self.name()))
+            }
+        }
+    }
+
+    /// How its servers are reached, where that is by connections that are kept.
+    pub fn connection(&self) -> Option<&Connection> {
+        match self {
+            Self::Kafka(kafka) => Some(&kafka.connection),
+            Self::Nats(nats) => Some(&nats.connection),
+            Self::Rabbitmq(rabbitmq) => Some(&rabbitmq.connection),
+            Self::Redis(redis) => Some(&redis.connection),
+            Self::Sqs(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn connection_mut(&mut self) -> Option<&mut Connection> {
+        match self {
+            Self::Kafka(kafka) => Some(&mut kafka.connection),
+            Self::Nats(nats) => Some(&mut nats.connection),
+            Self::Rabbitmq(rabbitmq) => Some(&mut rabbitmq.connection),
+            Self::Redis(redis) => Some(&mut redis.connection),
+            Self::Sqs(_) => None,
+        }
+    }
+
+    /// Its secrets with the names of their fields.
+    pub fn secrets_mut(&mut self) -> Vec<(&'static str, &mut Secret)> {
+        match self {
+            Self::Sqs(sqs) => {
+                let key = ("secret_access_key", &mut sqs.secret_access_key);
+                let token = sqs.session_token.as_mut().map(|token| ("session_token", token));
+                std::iter::once(key).chain(token).collect()
+            }
+            Self::Kafka(_) | Self::Nats(_) | Self::Rabbitmq(_) | Self::Redis(_) => {
+                let connection = self.connection_mut();
+                let password = connection.and_then(|connection| connection.password.as_mut());
+                password.map(|password| ("connection.password", password)).into_iter().collect()
+            }
+        }
+    }
+
+    /// Whether `other` is the same broker reached in the same way: a secret that was given for one
+    /// may be sent to the other.
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sqs(one), Self::Sqs(other)) => one.queue_url == other.queue_url,
+            _ => {
+                self.name() == other.name()
+                    && self.connection().zip(other.connection()).is_some_and(|(one, other)| {
+                        one.servers == other.servers && one.tls == other.tls
+                    })
+            }
+        }
+    }
+}
+
+/// What a number may be given as where a template may stand, too.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum TextOrNumber {
+    Number(u32),
+    Text(String),
+}
+
+fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let given = Option::<TextOrNumber>::deserialize(deserializer)
+        .map_err(|_| de::Error::custom("expected a number or a template that makes one"))?;
+    Ok(given.map(|given| match given {
+        TextOrNumber::Number(number) => number.to_string(),
+        TextOrNumber::Text(text) => text,
+    }))
+}

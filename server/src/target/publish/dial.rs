@@ -1,0 +1,126 @@
+use std::{error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsConnector;
+use url::Host;
+
+use super::{place::Place, problem::Problem};
+use crate::{
+    clock::Clock,
+    target::egress::{Egress, NameRefused, Resolver},
+};
+
+/// How long one server may take to be reached and to let us in.
+pub(super) const CONNECT: Duration = Duration::from_secs(10);
+
+/// A connection to a broker, encrypted or not.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Opens connections to where the egress policy lets them go: what is judged is the address that is
+/// connected to.
+pub(super) struct Dialer {
+    resolver: Resolver,
+    egress: Egress,
+    tls: Arc<ClientConfig>,
+    pub(super) clock: Clock,
+}
+
+impl Dialer {
+    pub(super) fn new(resolver: Resolver, egress: Egress, tls: ClientConfig, clock: Clock) -> Self {
+        Self { resolver, egress, tls: Arc::new(tls), clock }
+    }
+
+    /// The policy that it keeps.
+    pub(super) fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// Opens a connection.
+    pub(super) async fn dial(&self, place: &Place, tls: bool) -> Result<Box<dyn Stream>, Problem> {
+        let stream = self.connect(place).await?;
+        if tls { self.encrypt(place, stream).await } else { Ok(Box::new(stream)) }
+    }
+
+    /// Opens a connection that is not encrypted yet, where a protocol begins in the clear.
+    pub(super) async fn connect(&self, place: &Place) -> Result<TcpStream, Problem> {
+        let mut last = None;
+        for address in self.addresses(place).await? {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    // Without it an acknowledgement may wait for the next message.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        let cause = last.map_or_else(|| "the name has no address".to_owned(), |e| e.to_string());
+        Err(Problem::broken(format!("could not connect to {place}: {cause}")))
+    }
+
+    /// Encrypts it.
+    pub(super) async fn encrypt(
+        &self,
+        place: &Place,
+        stream: TcpStream,
+    ) -> Result<Box<dyn Stream>, Problem> {
+        let failed = |cause: String| Problem::broken(format!("TLS with {place} failed: {cause}"));
+        let name = match &place.host {
+            Host::Domain(name) => {
+                ServerName::try_from(name.clone()).map_err(|error| failed(error.to_string()))?
+            }
+            Host::Ipv4(address) => ServerName::from(std::net::IpAddr::from(*address)),
+            Host::Ipv6(address) => ServerName::from(std::net::IpAddr::from(*address)),
+        };
+        let connector = TlsConnector::from(self.tls.clone());
+        let stream = connector.connect(name, stream).await;
+        Ok(Box::new(stream.map_err(|error| failed(root(&error)))?))
+    }
+
+    async fn addresses(&self, place: &Place) -> Result<Vec<SocketAddr>, Problem> {
+        let address = match &place.host {
+            Host::Domain(name) => {
+                let found = self.resolver.admitted(name).await.map_err(|error| {
+                    Problem::broken(match error.downcast_ref::<NameRefused>() {
+                        Some(refused) => format!("refused to connect to {place}: {refused}"),
+                        None => format!("could not resolve {place}: {error}"),
+                    })
+                })?;
+                let with_port = |at: SocketAddr| SocketAddr::new(at.ip(), place.port);
+                return Ok(found.into_iter().map(with_port).collect());
+            }
+            Host::Ipv4(address) => std::net::IpAddr::from(*address),
+            Host::Ipv6(address) => std::net::IpAddr::from(*address),
+        };
+        self.egress.admit_address(address).map_err(|refused| {
+            Problem::broken(format!("refused to connect to {place}: {refused}"))
+        })?;
+        Ok(vec![SocketAddr::new(address, place.port)])
+    }
+}
+
+impl std::fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dialer").field("egress", &self.egress).finish_non_exhaustive()
+    }
+}
+
+/// What lies beneath an error of reading or writing.
+fn root(error: &io::Error) -> String {
+    let mut cause: &(dyn Error + 'static) = error;
+    if let Some(inner) = error.get_ref() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// What is said of a connection that broke.
+pub(super) fn lost(error: &io::Error) -> Problem {
+    Problem::broken(format!("the connection was lost: {}", root(error)))
+}

@@ -1,0 +1,188 @@
+//! The brokers of a cluster, and who leads which partition.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{
+    codes,
+    link::{Asked, Protocol},
+    requests::{Metadata, metadata},
+    sasl::sign_in,
+};
+use crate::target::publish::{
+    definition::Kafka,
+    dial::{CONNECT, Dialer},
+    link::Link,
+    place::Place,
+    problem::Problem,
+};
+
+/// For so long it is believed who leads a topic; what turns out to be wrong is asked again at once.
+const BELIEVED: Duration = Duration::from_secs(300);
+/// No cluster has more partitions of one topic that we would look through.
+const MAX_PARTITIONS: i32 = 100_000;
+/// Topics that are kept in mind; then all are forgotten, which costs a question each.
+const MAX_TOPICS: usize = 10_000;
+
+pub(super) struct Cluster {
+    dialer: Arc<Dialer>,
+    kafka: Kafka,
+    /// The broker that was reached first.
+    first: Arc<Link<Asked>>,
+    /// Those that lead, by their places.
+    links: Mutex<HashMap<Place, Arc<Link<Asked>>>>,
+    /// One at a time: those who wait find the connection then.
+    connecting: tokio::sync::Mutex<()>,
+    topics: Mutex<HashMap<String, Topic>>,
+}
+
+#[derive(Clone)]
+struct Topic {
+    /// The place of each partition's leader, where it has one.
+    leaders: Arc<Vec<Option<Place>>>,
+    asked: Instant,
+}
+
+impl Cluster {
+    pub(super) async fn connect(
+        dialer: Arc<Dialer>,
+        place: &Place,
+        kafka: &Kafka,
+    ) -> Result<Self, Problem> {
+        let first = open(&dialer, place, kafka).await?;
+        Ok(Self {
+            dialer,
+            kafka: kafka.clone(),
+            first: Arc::new(first),
+            links: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+            topics: Mutex::default(),
+        })
+    }
+
+    pub(super) fn dialer(&self) -> &Dialer {
+        &self.dialer
+    }
+
+    /// Whether any broker can be asked.
+    pub(super) fn is_open(&self) -> bool {
+        self.first.is_open() || self.links().values().any(|link| link.is_open())
+    }
+
+    pub(super) fn heard(&self) -> u64 {
+        self.first.heard() + self.links().values().map(|link| link.heard()).sum::<u64>()
+    }
+
+    /// How many partitions a topic has.
+    pub(super) async fn partitions(&self, topic: &str) -> Result<i32, Problem> {
+        let leaders = self.topic(topic).await?.leaders;
+        Ok(i32::try_from(leaders.len()).unwrap_or(i32::MAX))
+    }
+
+    /// A connection to the leader of a partition.
+    pub(super) async fn leader(
+        &self,
+        topic: &str,
+        partition: i32,
+    ) -> Result<Arc<Link<Asked>>, Problem> {
+        let leaders = self.topic(topic).await?.leaders;
+        let index = usize::try_from(partition).unwrap_or(usize::MAX);
+        match leaders.get(index) {
+            Some(Some(place)) => self.link(place).await,
+            Some(None) => Err(Problem::broken("the partition has no leader")),
+            None => Err(Problem::refused("the topic has lost that partition")),
+        }
+    }
+
+    /// Asks anew who leads a topic, when it is needed next.
+    pub(super) fn forget(&self, topic: &str) {
+        self.topics().remove(topic);
+    }
+
+    /// Any broker that answers.
+    pub(super) fn any(&self) -> Result<Arc<Link<Asked>>, Problem> {
+        let links = self.links();
+        let mut known = links.values().chain([&self.first]);
+        known.find(|link| link.is_open()).cloned().ok_or_else(Problem::unsent)
+    }
+
+    async fn topic(&self, name: &str) -> Result<Topic, Problem> {
+        let now = self.dialer.clock.instant();
+        let known = self.topics().get(name).cloned();
+        if let Some(known) = known.filter(|known| now.duration_since(known.asked) < BELIEVED) {
+            return Ok(known);
+        }
+        let Metadata { brokers, error, partitions } = metadata(&*self.any()?, name).await?;
+        match error {
+            codes::NONE => {}
+            codes::UNKNOWN_TOPIC => {
+                return Err(Problem::refused(format!("there is no topic {name}")));
+            }
+            code => return Err(Problem::refused(codes::text(code))),
+        }
+        let places: HashMap<i32, Place> = brokers
+            .into_iter()
+            .filter_map(|(number, host, port)| {
+                let port = u16::try_from(port).ok()?;
+                let host = if host.contains(':') { format!("[{host}]") } else { host };
+                Some((number, Place::read(&host, port).ok()?))
+            })
+            .collect();
+        let count = partitions.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        if !(1..=MAX_PARTITIONS).contains(&count) {
+            return Err(Problem::refused(format!("the topic {name} has no partitions")));
+        }
+        let mut leaders = vec![None; usize::try_from(count).unwrap_or(0)];
+        for (number, leader) in partitions {
+            if let Some(slot) = usize::try_from(number).ok().and_then(|at| leaders.get_mut(at)) {
+                *slot = places.get(&leader).cloned();
+            }
+        }
+        let topic = Topic { leaders: Arc::new(leaders), asked: now };
+        let mut topics = self.topics();
+        if topics.len() >= MAX_TOPICS {
+            topics.clear();
+        }
+        topics.insert(name.to_owned(), topic.clone());
+        Ok(topic)
+    }
+
+    async fn link(&self, place: &Place) -> Result<Arc<Link<Asked>>, Problem> {
+        let found = || self.links().get(place).filter(|link| link.is_open()).cloned();
+        if let Some(link) = found() {
+            return Ok(link);
+        }
+        let _turn = self.connecting.lock().await;
+        if let Some(link) = found() {
+            return Ok(link);
+        }
+        let opening = open(&self.dialer, place, &self.kafka);
+        let link = self.dialer.clock.timeout(CONNECT, opening).await.map_err(|_| {
+            let seconds = CONNECT.as_secs();
+            Problem::broken(format!("could not connect to {place} within {seconds} s"))
+        })??;
+        let link = Arc::new(link);
+        self.links().insert(place.clone(), link.clone());
+        Ok(link)
+    }
+
+    fn links(&self) -> MutexGuard<'_, HashMap<Place, Arc<Link<Asked>>>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn topics(&self) -> MutexGuard<'_, HashMap<String, Topic>> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn open(dialer: &Dialer, place: &Place, kafka: &Kafka) -> Result<Link<Asked>, Problem> {
+    let stream = dialer.dial(place, kafka.connection.tls).await?;
+    let link = Link::start(stream, Protocol::default(), dialer.clock.clone());
+    match sign_in(&link, kafka).await {
+        Ok(()) => Ok(link),
+        Err(problem) => Err(Problem::broken(format!("{place} did not let us in: {problem}"))),
+    }
+}

@@ -1,0 +1,40 @@
+//! What the brokers' error codes mean for a producer.
+
+pub(super) const NONE: i16 = 0;
+pub(super) const UNKNOWN_TOPIC: i16 = 3;
+pub(super) const TOO_LARGE: i16 = 10;
+/// The broker has that batch already.
+pub(super) const DUPLICATE: i16 = 46;
+
+/// Whether the same batch may be taken a moment later, by this broker or by another.
+pub(super) fn passes(code: i16) -> bool {
+    matches!(code, 3 | 5 | 6 | 7 | 8 | 9 | 13 | 14 | 15 | 16 | 19 | 20 | 56 | 74)
+}
+
+/// The error in words.
+pub(super) fn text(code: i16) -> String {
+    let words = match code {
+        2 => "the broker found the event broken on its way",
+        3 => "there is no such topic or partition",
+        5 => "the partition has no leader",
+        6 => "the broker does not lead the partition",
+        7 => "the replicas did not confirm the event in time",
+        10 => "the event is larger than the broker takes (message.max.bytes)",
+        17 => "that is not the name of a topic",
+        18 => "the event is larger than a segment of the topic",
+        19 | 20 => "too few replicas are in sync (min.insync.replicas)",
+        29 => "we may not write to that topic",
+        31 => "we may not use the cluster",
+        33 => "the broker does not know this way to sign in",
+        34 => "we are not signed in",
+        35 => "the broker does not know this version of the protocol",
+        45 | 47 | 59 | 90 => "the broker has forgotten us; whether it has the event is not known",
+        44 => "the topic's rules do not allow the event",
+        53 => "we may not write idempotently",
+        56 => "the broker cannot write to its disk",
+        58 => "name or password is wrong",
+        87 => "the broker does not accept the event",
+        _ => return format!("the broker answered with the error {code}"),
+    };
+    format!("{words} (error {code})")
+}

@@ -1,0 +1,90 @@
+//! A connection to one broker: requests have numbers, and answers come in their order.
+
+use std::collections::VecDeque;
+
+use tokio::sync::oneshot;
+
+use super::wire::{Writer, broken};
+use crate::target::publish::{
+    link::{Codec, Link},
+    problem::Problem,
+};
+
+const CLIENT: &str = "carillon";
+/// No answer to a producer is longer.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// A request and a place for its answer.
+pub(super) struct Asked {
+    pub(super) key: i16,
+    pub(super) version: i16,
+    pub(super) body: Vec<u8>,
+    pub(super) reply: oneshot::Sender<Result<Vec<u8>, Problem>>,
+}
+
+/// Asks, and waits for the answer.
+pub(super) async fn ask(
+    link: &Link<Asked>,
+    key: i16,
+    version: i16,
+    body: Writer,
+) -> Result<Vec<u8>, Problem> {
+    let (reply, answer) = oneshot::channel();
+    link.send(Asked { key, version, body: body.0, reply }).await?;
+    answer.await.unwrap_or_else(|_| Err(Problem::unsent()))
+}
+
+#[derive(Default)]
+pub(super) struct Protocol {
+    next: i32,
+    waiting: VecDeque<(i32, oneshot::Sender<Result<Vec<u8>, Problem>>)>,
+}
+
+impl Codec for Protocol {
+    type Request = Asked;
+
+    fn encode(&mut self, asked: Asked, out: &mut Vec<u8>) {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        let mut head = Writer::default();
+        head.i16(asked.key).i16(asked.version).i32(number).string(CLIENT);
+        let mut whole = Writer::default();
+        whole.length(head.0.len() + asked.body.len()).raw(&head.0).raw(&asked.body);
+        out.extend(whole.0);
+        self.waiting.push_back((number, asked.reply));
+    }
+
+    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, Problem> {
+        let mut used = 0;
+        while let Some((length, rest)) = input[used..].split_first_chunk::<4>() {
+            let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| broken())?;
+            if !(4..=MAX_ANSWER).contains(&length) {
+                return Err(broken());
+            }
+            let Some(answer) = rest.get(..length) else { break };
+            used += 4 + length;
+            let (number, body) = answer.split_first_chunk::<4>().ok_or_else(broken)?;
+            let (waiting, reply) = self.waiting.pop_front().ok_or_else(broken)?;
+            if i32::from_be_bytes(*number) != waiting {
+                return Err(broken());
+            }
+            // Whoever asked may have gone.
+            let _ = reply.send(Ok(body.to_vec()));
+        }
+        Ok(used)
+    }
+
+    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn abandon(&mut self, problem: &Problem) {
+        for (_, reply) in self.waiting.drain(..) {
+            let _ = reply.send(Err(problem.clone()));
+        }
+    }
+}

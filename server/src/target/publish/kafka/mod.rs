@@ -1,0 +1,121 @@
+//! Kafka: an idempotent producer.
+//!
+//! Only what a producer needs is here, in versions of the protocol that every broker from 2.5 to 4.x
+//! speaks (docs/decisions/0084). A partition has a writer of its own, which hands over one batch
+//! after the other, each with the producer's id and a sequence number: a batch whose
+//! acknowledgement was lost is sent again, and the broker knows it.
+//!
+//! - `wire`: how requests and answers are written
+//! - `requests`: the requests
+//! - `batch`: records as they are stored
+//! - `partition`: which partition a key belongs to
+//! - `scram`, `sasl`: signing in
+//! - `link`: a connection to one broker
+//! - `cluster`: the brokers, and who leads what
+//! - `writer`: the writer of a partition
+//! - `codes`: what errors mean
+
+mod batch;
+mod cluster;
+mod codes;
+mod link;
+mod partition;
+mod requests;
+mod sasl;
+mod scram;
+mod wire;
+mod writer;
+
+use std::sync::{Arc, atomic::AtomicU32, atomic::Ordering};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use self::{batch::Record, cluster::Cluster, writer::Writers};
+use super::{
+    definition::{Broker, Kafka},
+    dial::Dialer,
+    event::Message,
+    place::Place,
+    pool::Session,
+    problem::Problem,
+};
+
+/// Connects to a broker, which tells of the others.
+pub(super) async fn connect(
+    dialer: &Arc<Dialer>,
+    place: &Place,
+    kafka: &Kafka,
+) -> Result<Arc<dyn Session>, Problem> {
+    let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;
+    Ok(Arc::new(KafkaSession {
+        cluster: Arc::new(cluster),
+        writers: Writers::default(),
+        next: AtomicU32::new(0),
+    }))
+}
+
+struct KafkaSession {
+    cluster: Arc<Cluster>,
+    writers: Writers,
+    /// Whose turn it is among the partitions where there is no key.
+    next: AtomicU32,
+}
+
+#[async_trait]
+impl Session for KafkaSession {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+        let Broker::Kafka(kafka) = to else {
+            return Err(Problem::refused("the connection is one to Kafka"));
+        };
+        let partitions = self.cluster.partitions(&kafka.topic).await?;
+        let partition = self.choose(kafka, partitions)?;
+        let (reply, answer) = oneshot::channel();
+        let record = Record {
+            key: kafka.key.as_ref().map(|key| key.clone().into_bytes()),
+            value: message.body.clone(),
+            headers: headers(message),
+            at: self.cluster.dialer().clock.now().timestamp_millis(),
+        };
+        self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
+        let offset = answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        Ok(json!({ "topic": kafka.topic, "partition": partition, "offset": offset }))
+    }
+
+    fn is_open(&self) -> bool {
+        self.cluster.is_open()
+    }
+
+    fn heard(&self) -> u64 {
+        self.cluster.heard()
+    }
+}
+
+impl KafkaSession {
+    fn choose(&self, kafka: &Kafka, partitions: i32) -> Result<i32, Problem> {
+        if let Some(partition) = &kafka.partition {
+            let number = partition.parse().ok().filter(|number| (0..partitions).contains(number));
+            return number.ok_or_else(|| {
+                let topic = &kafka.topic;
+                let text = format!(
+                    "there is no partition {partition} in the topic {topic}, which has {partitions}"
+                );
+                Problem::refused(text)
+            });
+        }
+        Ok(match &kafka.key {
+            Some(key) => partition::of_key(key.as_bytes(), partitions),
+            None => partition::in_turn(self.next.fetch_add(1, Ordering::Relaxed), partitions),
+        })
+    }
+}
+
+fn headers(message: &Message) -> Vec<(String, Vec<u8>)> {
+    let attributes =
+        message.attributes.iter().map(|(name, value)| (format!("ce_{name}"), value.clone()));
+    let content_type = ("content-type".to_owned(), message.content_type.to_owned());
+    let own = message.headers.iter().cloned();
+    let all = attributes.chain([content_type]).chain(own);
+    all.map(|(name, value)| (name, value.into_bytes())).collect()
+}

@@ -1,0 +1,124 @@
+//! The requests of a producer.
+
+use super::{
+    link::{Asked, ask},
+    wire::{Reader, Writer},
+};
+use crate::target::publish::{link::Link, problem::Problem};
+
+const PRODUCE: (i16, i16) = (0, 3);
+const METADATA: (i16, i16) = (3, 4);
+const SASL_HANDSHAKE: (i16, i16) = (17, 1);
+const INIT_PRODUCER_ID: (i16, i16) = (22, 3);
+const SASL_AUTHENTICATE: (i16, i16) = (36, 0);
+
+/// How long a leader waits for the other replicas, in milliseconds.
+const REPLICAS_TIMEOUT: i32 = 10_000;
+
+/// Brokers and the leaders of a topic's partitions.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Metadata {
+    /// Number, host and port of each broker.
+    pub(super) brokers: Vec<(i32, String, i32)>,
+    /// What is wrong with the topic.
+    pub(super) error: i16,
+    /// Number, leader (-1: none) of each partition.
+    pub(super) partitions: Vec<(i32, i32)>,
+}
+
+/// Asks who leads the partitions of a topic.
+pub(super) async fn metadata(link: &Link<Asked>, topic: &str) -> Result<Metadata, Problem> {
+    let mut request = Writer::default();
+    // A topic that is not there is not to be made by a typing error.
+    request.i32(1).string(topic).i8(0);
+    let answer = ask(link, METADATA.0, METADATA.1, request).await?;
+    read_metadata(&answer)
+}
+
+fn read_metadata(answer: &[u8]) -> Result<Metadata, Problem> {
+    let mut reader = Reader::new(answer);
+    reader.i32()?;
+    let brokers = reader.list(|reader| {
+        let broker = (reader.i32()?, reader.string()?, reader.i32()?);
+        reader.string()?;
+        Ok(broker)
+    })?;
+    reader.string()?;
+    reader.i32()?;
+    let mut topics = reader.list(|reader| {
+        let error = reader.i16()?;
+        reader.string()?;
+        reader.skip(1)?;
+        let partitions = reader.list(|reader| {
+            reader.i16()?;
+            let partition = (reader.i32()?, reader.i32()?);
+            reader.list(Reader::i32)?;
+            reader.list(Reader::i32)?;
+            Ok(partition)
+        })?;
+        Ok((error, partitions))
+    })?;
+    let (error, partitions) = topics.pop().unwrap_or((super::codes::UNKNOWN_TOPIC, Vec::new()));
+    Ok(Metadata { brokers, error, partitions })
+}
+
+/// Hands a batch over; gives an error code and the offset of its first record.
+pub(super) async fn produce(
+    link: &Link<Asked>,
+    topic: &str,
+    partition: i32,
+    batch: &[u8],
+) -> Result<(i16, i64), Problem> {
+    let mut request = Writer::default();
+    // All replicas that are in sync have to have it.
+    request.no_string().i16(-1).i32(REPLICAS_TIMEOUT);
+    request.i32(1).string(topic).i32(1).i32(partition).bytes(batch);
+    let answer = ask(link, PRODUCE.0, PRODUCE.1, request).await?;
+    let mut reader = Reader::new(&answer);
+    let topics = reader.list(|reader| {
+        reader.string()?;
+        reader.list(|reader| {
+            reader.i32()?;
+            let told = (reader.i16()?, reader.i64()?);
+            reader.i64()?;
+            Ok(told)
+        })
+    })?;
+    topics.into_iter().flatten().next().ok_or_else(super::wire::broken)
+}
+
+/// Asks for an id under which batches are counted; gives an error code, the id and its epoch.
+pub(super) async fn producer_id(link: &Link<Asked>) -> Result<(i16, i64, i16), Problem> {
+    let mut request = Writer::default();
+    // No tags, no transactions and their timeout, neither an id nor an epoch from before, no tags.
+    request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
+    let answer = ask(link, INIT_PRODUCER_ID.0, INIT_PRODUCER_ID.1, request).await?;
+    let mut reader = Reader::new(&answer);
+    reader.skip(1)?;
+    reader.i32()?;
+    Ok((reader.i16()?, reader.i64()?, reader.i16()?))
+}
+
+/// Names the way to sign in; gives an error code and the ways that there are.
+pub(super) async fn sasl_handshake(
+    link: &Link<Asked>,
+    mechanism: &str,
+) -> Result<(i16, Vec<String>), Problem> {
+    let mut request = Writer::default();
+    request.string(mechanism);
+    let answer = ask(link, SASL_HANDSHAKE.0, SASL_HANDSHAKE.1, request).await?;
+    let mut reader = Reader::new(&answer);
+    Ok((reader.i16()?, reader.list(Reader::string)?))
+}
+
+/// A step of signing in; gives an error code, its text and what the broker says.
+pub(super) async fn sasl_authenticate(
+    link: &Link<Asked>,
+    said: &[u8],
+) -> Result<(i16, String, Vec<u8>), Problem> {
+    let mut request = Writer::default();
+    request.bytes(said);
+    let answer = ask(link, SASL_AUTHENTICATE.0, SASL_AUTHENTICATE.1, request).await?;
+    let mut reader = Reader::new(&answer);
+    Ok((reader.i16()?, reader.string()?, reader.bytes()?.to_vec()))
+}

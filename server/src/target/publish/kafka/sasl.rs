@@ -1,0 +1,76 @@
+//! Signing in to a broker.
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::{
+    codes,
+    link::Asked,
+    requests::{sasl_authenticate, sasl_handshake},
+    scram::{self, Scram},
+};
+use crate::target::publish::{
+    definition::{Kafka, Sasl},
+    link::Link,
+    problem::Problem,
+};
+
+/// Signs in, where the definition has a name.
+pub(super) async fn sign_in(link: &Link<Asked>, kafka: &Kafka) -> Result<(), Problem> {
+    let connection = &kafka.connection;
+    let Some((name, password)) = connection.username.as_ref().zip(connection.password.as_ref())
+    else {
+        return Ok(());
+    };
+    let password = password.expose();
+    match kafka.sasl {
+        Sasl::Plain => {
+            begin(link, "PLAIN").await?;
+            step(link, &format!("\0{name}\0{password}")).await.map(drop)
+        }
+        Sasl::ScramSha256 => prove(link, scram::sha_256(), name, password).await,
+        Sasl::ScramSha512 => prove(link, scram::sha_512(), name, password).await,
+    }
+}
+
+async fn begin(link: &Link<Asked>, mechanism: &str) -> Result<(), Problem> {
+    match sasl_handshake(link, mechanism).await? {
+        (codes::NONE, _) => Ok(()),
+        (_, known) => {
+            let known = known.join(", ");
+            Err(Problem::broken(format!("the broker does not know {mechanism}; it knows {known}")))
+        }
+    }
+}
+
+async fn step(link: &Link<Asked>, said: &str) -> Result<String, Problem> {
+    match sasl_authenticate(link, said.as_bytes()).await? {
+        (codes::NONE, _, answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
+        (code, text, _) if text.is_empty() => Err(Problem::broken(codes::text(code))),
+        (_, text, _) => Err(Problem::broken(text)),
+    }
+}
+
+async fn prove(
+    link: &Link<Asked>,
+    scram: Scram,
+    name: &str,
+    password: &str,
+) -> Result<(), Problem> {
+    begin(link, scram.name).await?;
+    let mut random = [0; 24];
+    SystemRandom::new()
+        .fill(&mut random)
+        .map_err(|_| Problem::broken("the system has no random bytes"))?;
+    let nonce = STANDARD_NO_PAD.encode(random);
+    let first = scram::first(name, &nonce);
+    let answer = step(link, &format!("n,,{first}")).await?;
+    let last = scram
+        .answer(password, &nonce, &first, &answer)
+        .ok_or_else(|| Problem::broken("the broker does not speak SCRAM"))?;
+    let proven = step(link, &last.said).await?;
+    if proven != last.expected {
+        return Err(Problem::broken("the broker does not know the password itself"));
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The writer of a partition: it hands over what waits as one batch, and then what has come since.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    batch::{Producer, Record, batch},
+    cluster::Cluster,
+    codes,
+    requests::{produce, producer_id},
+};
+use crate::target::publish::problem::Problem;
+
+/// What is to be written, and who waits for its offset.
+pub(super) type Job = (Record, oneshot::Sender<Result<i64, Problem>>);
+
+/// A batch has at most so many records and bytes, as far as it has more than one.
+const MAX_RECORDS: usize = 1_000;
+const MAX_BYTES: usize = 512 * 1024;
+const QUEUE: usize = 4_096;
+/// How long a batch is sent again whose acknowledgement was lost.
+const AGAIN: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// The writers of a session, each begun when it is needed first.
+#[derive(Default)]
+pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<Job>>>);
+
+impl Writers {
+    /// Hands a record to the writer of its partition.
+    pub(super) async fn give(
+        &self,
+        cluster: &Arc<Cluster>,
+        topic: &str,
+        partition: i32,
+        job: Job,
+    ) -> Result<(), Problem> {
+        let writer = {
+            let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let begin = || {
+                let (jobs, received) = mpsc::channel(QUEUE);
+                let (cluster, topic) = (cluster.clone(), topic.to_owned());
+                tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
+                jobs
+            };
+            writers.entry((topic.to_owned(), partition)).or_insert_with(begin).clone()
+        };
+        writer.send(job).await.map_err(|_| Problem::unsent())
+    }
+}
+
+struct Writer {
+    cluster: Arc<Cluster>,
+    topic: String,
+    partition: i32,
+    producer: Option<Producer>,
+}
+
+impl Writer {
+    /// Goes on until nobody has anything to write any more.
+    async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut left_over = None;
+        loop {
+            let first = match left_over.take() {
+                Some(job) => job,
+                None => match jobs.recv().await {
+                    Some(job) => job,
+                    None => return,
+                },
+            };
+            let mut size = first.0.size();
+            let mut together = vec![first];
+            while together.len() < MAX_RECORDS
+                && let Ok(job) = jobs.try_recv()
+            {
+                size += job.0.size();
+                if size > MAX_BYTES {
+                    left_over = Some(job);
+                    break;
+                }
+                together.push(job);
+            }
+            // Whoever has gone while it waited is told nothing, and nothing of it is sent.
+            together.retain(|(_, reply)| !reply.is_closed());
+            self.write(together).await;
+        }
+    }
+
+    async fn write(&mut self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
+        match self.hand_over(&records, &replies).await {
+            Err(Refused::TooLarge(_)) if records.len() > 1 => {
+                // One may be what is too large for all.
+                for (record, reply) in records.into_iter().zip(replies) {
+                    let alone = ([record], [reply]);
+                    let written = self.hand_over(&alone.0, &alone.1).await;
+                    answer(alone.1, written);
+                }
+            }
+            written => answer(replies, written),
+        }
+    }
+
+    /// Hands a batch over until the broker has it, or says that it never will.
+    async fn hand_over(
+        &mut self,
+        records: &[Record],
+        replies: &[oneshot::Sender<Result<i64, Problem>>],
+    ) -> Result<i64, Refused> {
+        let producer = self.producer().await?;
+        let bytes = batch(records, producer);
+        let clock = self.cluster.dialer().clock.clone();
+        let began = clock.instant();
+        let (mut pause, mut was_sent) = (PAUSE, false);
+        loop {
+            let problem = match self.send(&bytes).await {
+                Ok((codes::NONE | codes::DUPLICATE, offset)) => {
+                    let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
+                    // Behind the last number comes 0.
+                    let sequence = producer.sequence.checked_add(count);
+                    let sequence =
+                        sequence.unwrap_or_else(|| (producer.sequence - i32::MAX) + (count - 1));
+                    self.producer = Some(Producer { sequence, ..producer });
+                    return Ok(offset);
+                }
+                Ok((codes::TOO_LARGE, _)) => {
+                    return Err(Refused::TooLarge(Problem::refused(codes::text(codes::TOO_LARGE))));
+                }
+                Ok((code, _)) if codes::passes(code) => Problem::broken(codes::text(code)),
+                Ok((code, _)) => {
+                    self.producer = None;
+                    return Err(Refused::For(Problem::refused(codes::text(code))));
+                }
+                // Nothing was sent: whoever waits may hear of it now.
+                Err(problem @ Unreached { was_sent: false, .. }) if !was_sent => {
+                    return Err(Refused::For(problem.problem));
+                }
+                Err(Unreached { problem, .. }) => problem,
+            };
+            was_sent = true;
+            self.cluster.forget(&self.topic);
+            let is_over = clock.instant().duration_since(began) > AGAIN;
+            if is_over || replies.iter().all(oneshot::Sender::is_closed) {
+                // Whether the broker has it is not known; what follows must not be taken for it.
+                self.producer = None;
+                return Err(Refused::For(problem));
+            }
+            clock.sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
+    async fn send(&self, bytes: &[u8]) -> Result<(i16, i64), Unreached> {
+        let reached = self.cluster.leader(&self.topic, self.partition).await;
+        let link = reached.map_err(|problem| Unreached { problem, was_sent: false })?;
+        let sent = produce(&link, &self.topic, self.partition, bytes).await;
+        sent.map_err(|problem| Unreached { was_sent: !problem.is_unsent(), problem })
+    }
+
+    /// Under which id and number the next batch goes.
+    async fn producer(&mut self) -> Result<Producer, Refused> {
+        if let Some(producer) = self.producer {
+            return Ok(producer);
+        }
+        let link = self.cluster.any().map_err(Refused::For)?;
+        let made = match producer_id(&link).await.map_err(Refused::For)? {
+            (codes::NONE, id, epoch) => Producer { id, epoch, sequence: 0 },
+            (code, ..) => return Err(Refused::For(Problem::refused(codes::text(code)))),
+        };
+        self.producer = Some(made);
+        Ok(made)
+    }
+}
+
+/// Why a broker was not asked, or did not answer.
+struct Unreached {
+    problem: Problem,
+    was_sent: bool,
+}
+
+/// Why a batch was not written.
+enum Refused {
+    TooLarge(Problem),
+    For(Problem),
+}
+
+fn answer(
+    replies: impl IntoIterator<Item = oneshot::Sender<Result<i64, Problem>>>,
+    written: Result<i64, Refused>,
+) {
+    let written = written.map_err(|(Refused::TooLarge(problem) | Refused::For(problem))| problem);
+    for (reply, distance) in replies.into_iter().zip(0..) {
+        // Of a batch that was there already the offset is not known.
+        let offset = written.clone().map(|first| if first < 0 { first } else { first + distance });
+        let _ = reply.send(offset);
+    }
+}

@@ -1,0 +1,42 @@
+//! In the place of brokers that this build leaves out. A definition that names one is refused before.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use reqwest::Client;
+use serde_json::Value;
+
+use super::{
+    definition::Sqs, dial::Dialer, event::Message, place::Place, pool::Session, problem::Problem,
+};
+
+fn missing() -> Problem {
+    Problem::refused("this build of Carillon cannot publish to that broker")
+}
+
+pub(super) async fn connect<T>(
+    _: &Arc<Dialer>,
+    _: &Place,
+    _: &T,
+) -> Result<Arc<dyn Session>, Problem> {
+    Err(missing())
+}
+
+#[derive(Debug)]
+pub(super) struct Queues;
+
+impl Queues {
+    pub(super) fn new(_: Client) -> Self {
+        Self
+    }
+
+    pub(super) async fn send(
+        &self,
+        _: &Sqs,
+        _: &Message,
+        _: &str,
+        _: DateTime<Utc>,
+    ) -> Result<Value, Problem> {
+        Err(missing())
+    }
+}

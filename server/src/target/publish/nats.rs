@@ -1,0 +1,369 @@
+//! NATS JetStream: a message with a place for the answer, in which a stream says that it has it.
+//!
+//! `Nats-Msg-Id` is the event's id, so within the stream's window for duplicates a repetition is
+//! acknowledged and not stored again.
+
+use std::{collections::HashMap, fmt::Write, sync::Arc};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    sync::oneshot,
+};
+
+use super::{
+    definition::{Broker, Nats},
+    dial::{Dialer, Stream, lost},
+    event::Message,
+    link::{Codec, Link},
+    place::Place,
+    pool::Session,
+    problem::Problem,
+};
+use crate::random;
+
+/// What a server says of itself first.
+#[derive(Deserialize)]
+struct Info {
+    #[serde(default)]
+    tls_required: bool,
+    #[serde(default)]
+    headers: bool,
+    #[serde(default = "usual_payload")]
+    max_payload: usize,
+}
+
+fn usual_payload() -> usize {
+    1024 * 1024
+}
+
+/// No first line is longer.
+const MAX_INFO: u64 = 64 * 1024;
+
+/// Connects and signs in.
+pub(super) async fn connect(
+    dialer: &Dialer,
+    place: &Place,
+    nats: &Nats,
+) -> Result<Arc<dyn Session>, Problem> {
+    let refused =
+        |text: String| Problem::broken(format!("{place} did not let us in: {}", text.trim()));
+    let mut plain = dialer.connect(place).await?;
+    // The server begins in the clear. Byte by byte: what follows may be encrypted already.
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
+        line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
+    }
+    let line = String::from_utf8_lossy(&line).into_owned();
+    let info: Info = line
+        .strip_prefix("INFO ")
+        .and_then(|info| serde_json::from_str(info).ok())
+        .ok_or_else(|| refused("it does not speak as NATS does".to_owned()))?;
+    if !info.headers {
+        return Err(refused("it knows no headers; use NATS 2.2 or newer".to_owned()));
+    }
+    let stream: Box<dyn Stream> = match (nats.connection.tls, info.tls_required) {
+        (true, _) => dialer.encrypt(place, plain).await?,
+        (false, true) => return Err(refused("it asks for TLS; set `tls: true`".to_owned())),
+        (false, false) => Box::new(plain),
+    };
+    let mut stream = BufReader::new(stream);
+    let inbox = format!("_INBOX.{:032x}", u128::from_le_bytes(random::bytes()));
+    let hello = format!(
+        "CONNECT {}\r\nSUB {inbox}.* 1\r\nPING\r\n",
+        options(&nats.connection.username, nats.connection.password.as_ref().map(|p| p.expose()))
+    );
+    stream.write_all(hello.as_bytes()).await.map_err(|error| lost(&error))?;
+    stream.flush().await.map_err(|error| lost(&error))?;
+    loop {
+        let mut line = String::new();
+        let mut limited = (&mut stream).take(MAX_INFO);
+        if limited.read_line(&mut line).await.map_err(|error| lost(&error))? == 0 {
+            return Err(refused("it closed the connection".to_owned()));
+        }
+        match line.split_ascii_whitespace().next() {
+            Some("PONG") => break,
+            Some("INFO" | "+OK") => {}
+            _ => return Err(refused(line)),
+        }
+    }
+    // It waits for us now: nothing is left in the buffer.
+    let codec = Protocol { inbox, next: 0, waiting: HashMap::new(), pings: 0 };
+    let link = Link::start(stream.into_inner(), codec, dialer.clock.clone());
+    Ok(Arc::new(NatsSession { link, max_payload: info.max_payload }))
+}
+
+fn options(username: &Option<String>, password: Option<&str>) -> Value {
+    let mut options = json!({
+        "verbose": false, "pedantic": false, "lang": "rust", "name": "carillon",
+        "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "headers": true, "no_responders": true,
+    });
+    match (username, password) {
+        (Some(name), password) => {
+            options["user"] = name.clone().into();
+            options["pass"] = password.unwrap_or_default().into();
+        }
+        (None, Some(token)) => options["auth_token"] = token.into(),
+        (None, None) => {}
+    }
+    options
+}
+
+struct NatsSession {
+    link: Link<Asked>,
+    max_payload: usize,
+}
+
+#[async_trait]
+impl Session for NatsSession {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+        let Broker::Nats(nats) = to else {
+            return Err(Problem::refused("the connection is one to NATS"));
+        };
+        let headers = headers(nats, message);
+        let size = headers.len() + message.body.len();
+        if size > self.max_payload {
+            let most = self.max_payload;
+            let text =
+                format!("the event has {size} bytes with its headers; the server takes {most}");
+            return Err(Problem::refused(text));
+        }
+        let (reply, answer) = oneshot::channel();
+        let body = message.body.clone();
+        let asked = Asked { subject: nats.subject.clone(), headers, body, reply };
+        self.link.send(asked).await?;
+        let answer = answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        acknowledged(&answer, &nats.subject)
+    }
+
+    fn is_open(&self) -> bool {
+        self.link.is_open()
+    }
+
+    fn heard(&self) -> u64 {
+        self.link.heard()
+    }
+}
+
+fn headers(nats: &Nats, message: &Message) -> Vec<u8> {
+    let mut headers = format!("NATS/1.0\r\nNats-Msg-Id: {}\r\n", one_line(&message.id));
+    if let Some(stream) = &nats.stream {
+        let _ = write!(headers, "Nats-Expected-Stream: {stream}\r\n");
+    }
+    let _ = write!(headers, "content-type: {}\r\n", message.content_type);
+    for (name, value) in &message.attributes {
+        let _ = write!(headers, "ce-{name}: {}\r\n", one_line(value));
+    }
+    for (name, value) in &message.headers {
+        let _ = write!(headers, "{name}: {value}\r\n");
+    }
+    headers.push_str("\r\n");
+    headers.into_bytes()
+}
+
+/// The names of schedules are texts of people.
+fn one_line(text: &str) -> String {
+    text.replace(['\r', '\n'], " ")
+}
+
+/// Reads what a stream says.
+fn acknowledged(answer: &Answer, subject: &str) -> Result<Value, Problem> {
+    #[derive(Deserialize)]
+    struct Ack {
+        error: Option<Error>,
+        stream: Option<String>,
+        seq: Option<u64>,
+        #[serde(default)]
+        duplicate: bool,
+    }
+    #[derive(Deserialize)]
+    struct Error {
+        #[serde(default)]
+        description: String,
+    }
+    if answer.is_nobody() {
+        let text = format!("no stream listens to the subject {subject}");
+        return Err(Problem::refused(text));
+    }
+    let ack: Ack = serde_json::from_slice(&answer.body)
+        .map_err(|_| Problem::refused("somebody answered, but no stream of JetStream"))?;
+    match (ack.error, ack.stream, ack.seq) {
+        (Some(error), ..) => Err(Problem::refused(error.description)),
+        (None, Some(stream), Some(seq)) => {
+            Ok(json!({ "stream": stream, "sequence": seq, "duplicate": ack.duplicate }))
+        }
+        (None, ..) => Err(Problem::refused("somebody answered, but no stream of JetStream")),
+    }
+}
+
+struct Asked {
+    subject: String,
+    headers: Vec<u8>,
+    body: Vec<u8>,
+    reply: oneshot::Sender<Result<Answer, Problem>>,
+}
+
+/// A message that came to our inbox.
+struct Answer {
+    headers: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// The server's own word for that nobody is there.
+    fn is_nobody(&self) -> bool {
+        self.headers.starts_with(b"NATS/1.0 503")
+    }
+}
+
+struct Protocol {
+    inbox: String,
+    next: u64,
+    waiting: HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>,
+    /// Pings that were not answered.
+    pings: u32,
+}
+
+impl Codec for Protocol {
+    type Request = Asked;
+
+    fn encode(&mut self, Asked { subject, headers, body, reply }: Asked, out: &mut Vec<u8>) {
+        let number = self.next;
+        self.next += 1;
+        let (before, whole) = (headers.len(), headers.len() + body.len());
+        let line = format!("HPUB {subject} {}.{number} {before} {whole}\r\n", self.inbox);
+        for part in [line.as_bytes(), &headers, &body, b"\r\n"] {
+            out.extend(part);
+        }
+        // Whoever has gone waits for nothing: the table must not grow with a server that is silent.
+        if self.waiting.len() > 1_024 && number % 1_024 == 0 {
+            self.waiting.retain(|_, waiting| !waiting.is_closed());
+        }
+        self.waiting.insert(number, reply);
+    }
+
+    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem> {
+        let broken = || Problem::broken("the server does not speak as NATS does");
+        let mut used = 0;
+        loop {
+            let rest = &input[used..];
+            let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else {
+                return Ok(used);
+            };
+            let line = String::from_utf8_lossy(&rest[..end]);
+            let behind = end + 2;
+            let mut words = line.split_ascii_whitespace();
+            match words.next() {
+                Some("PING") => out.extend(b"PONG\r\n"),
+                Some("PONG") => self.pings = 0,
+                Some("INFO" | "+OK") | None => {}
+                // It says what it does not like of one message, and goes on.
+                Some("-ERR") if line.contains("Permissions Violation") => self.refuse(&line),
+                Some("-ERR") => return Err(Problem::broken(line["-ERR".len()..].trim())),
+                Some(word @ ("MSG" | "HMSG")) => {
+                    let words: Vec<&str> = words.collect();
+                    let (Some(subject), Some(size)) = (words.first(), words.last()) else {
+                        return Err(broken());
+                    };
+                    let size: usize = size.parse().map_err(|_| broken())?;
+                    let before: usize = match word {
+                        "HMSG" => words
+                            .len()
+                            .checked_sub(2)
+                            .and_then(|at| words[at].parse().ok())
+                            .filter(|before| *before <= size)
+                            .ok_or_else(broken)?,
+                        _ => 0,
+                    };
+                    if size > usual_payload() {
+                        return Err(broken());
+                    }
+                    if rest.len() < behind + size + 2 {
+                        return Ok(used);
+                    }
+                    let (headers, body) = rest[behind..behind + size].split_at(before);
+                    let number = subject.rsplit('.').next().and_then(|number| number.parse().ok());
+                    if let Some(waiting) =
+                        number.and_then(|number: u64| self.waiting.remove(&number))
+                    {
+                        let answer = Answer { headers: headers.to_vec(), body: body.to_vec() };
+                        let _ = waiting.send(Ok(answer));
+                    }
+                    used += size + 2;
+                }
+                Some(_) => return Err(broken()),
+            }
+            used += behind;
+        }
+    }
+
+    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
+        if self.pings >= 3 {
+            return Err(Problem::broken("the server does not answer any more"));
+        }
+        self.pings += 1;
+        out.extend(b"PING\r\n");
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn abandon(&mut self, problem: &Problem) {
+        for (_, waiting) in self.waiting.drain() {
+            let _ = waiting.send(Err(problem.clone()));
+        }
+    }
+}
+
+impl Protocol {
+    /// The server names the subject, and not the message: all that wait are told.
+    fn refuse(&mut self, line: &str) {
+        let problem = Problem::refused(line["-ERR".len()..].trim());
+        for (_, waiting) in self.waiting.drain() {
+            let _ = waiting.send(Err(problem.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protocol() -> Protocol {
+        Protocol { inbox: "_INBOX.a".to_owned(), next: 0, waiting: HashMap::new(), pings: 0 }
+    }
+
+    #[test]
+    fn an_answer_finds_who_waits_for_it() {
+        let (mut protocol, mut out) = (protocol(), Vec::new());
+        let (reply, mut answer) = oneshot::channel();
+        let asked = Asked {
+            subject: "a.b".to_owned(),
+            headers: b"NATS/1.0\r\n\r\n".to_vec(),
+            body: b"{}".to_vec(),
+            reply,
+        };
+        protocol.encode(asked, &mut out);
+        assert_eq!(out, b"HPUB a.b _INBOX.a.0 12 14\r\nNATS/1.0\r\n\r\n{}\r\n");
+        let input = b"PING\r\nMSG _INBOX.a.0 1 26\r\n{\"stream\":\"s\",\"seq\":7}    \r\nMSG _IN";
+        out.clear();
+        assert_eq!(protocol.decode(input, &mut out).unwrap(), input.len() - 7);
+        assert_eq!(out, b"PONG\r\n");
+        let acknowledged = acknowledged(&answer.try_recv().unwrap().unwrap(), "a.b").unwrap();
+        assert_eq!(acknowledged, json!({ "stream": "s", "sequence": 7, "duplicate": false }));
+    }
+
+    #[test]
+    fn a_subject_that_no_stream_listens_to_is_named() {
+        let headers = b"NATS/1.0 503\r\n\r\n".to_vec();
+        let refused = acknowledged(&Answer { headers, body: Vec::new() }, "a.b").unwrap_err();
+        assert_eq!(refused.to_string(), "no stream listens to the subject a.b");
+        let error = br#"{"error":{"code":503,"description":"maximum messages exceeded"}}"#.to_vec();
+        let refused = acknowledged(&Answer { headers: Vec::new(), body: error }, "a").unwrap_err();
+        assert_eq!(refused.to_string(), "maximum messages exceeded");
+    }
+}

@@ -1,0 +1,268 @@
+//! The connections to brokers, shared by all that publish in the same way to the same place. One
+//! that broke is made again by whoever needs it next.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{
+    check::default_port,
+    definition::Broker,
+    dial::{CONNECT, Dialer},
+    event::Message,
+    place::Place,
+    problem::Problem,
+    report::{BrokerReport, Counted},
+};
+
+#[cfg(feature = "kafka")]
+use super::kafka;
+#[cfg(not(feature = "kafka"))]
+use super::missing as kafka;
+#[cfg(not(feature = "nats"))]
+use super::missing as nats;
+#[cfg(not(feature = "rabbitmq"))]
+use super::missing as rabbitmq;
+#[cfg(not(feature = "redis-streams"))]
+use super::missing as redis;
+#[cfg(feature = "nats")]
+use super::nats;
+#[cfg(feature = "rabbitmq")]
+use super::rabbitmq;
+#[cfg(feature = "redis-streams")]
+use super::redis;
+
+/// An open connection to a broker.
+#[async_trait]
+pub(super) trait Session: Send + Sync {
+    /// Hands an event over; ends when the broker has acknowledged it. Says where it came to lie.
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem>;
+
+    /// Whether more can be handed over.
+    fn is_open(&self) -> bool;
+
+    /// Changes when anything comes over the connection.
+    fn heard(&self) -> u64;
+}
+
+/// What tells connections apart, with the secrets in it.
+type Key = [u8; 32];
+
+/// So many different ones are kept at most.
+const MAX_LINKS: usize = 1_000;
+/// One that was not used for so long is forgotten.
+const FORGET: Duration = Duration::from_secs(600);
+
+pub(super) struct Pool {
+    dialer: Arc<Dialer>,
+    links: Mutex<HashMap<Key, Arc<Shared>>>,
+    counted: Counted,
+}
+
+/// A connection with its past.
+pub(super) struct Shared {
+    broker: &'static str,
+    place: String,
+    session: tokio::sync::Mutex<Option<Arc<dyn Session>>>,
+    /// How many times making it was tried.
+    tries: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    is_open: bool,
+    used: Instant,
+    failed: Option<(Instant, Problem)>,
+}
+
+impl Pool {
+    pub(super) fn new(dialer: Arc<Dialer>) -> Self {
+        Self { dialer, links: Mutex::default(), counted: Counted::default() }
+    }
+
+    pub(super) fn dialer(&self) -> &Dialer {
+        &self.dialer
+    }
+
+    pub(super) fn counted(&self) -> &Counted {
+        &self.counted
+    }
+
+    /// The connection for a broker as a definition reaches it, made or not.
+    pub(super) fn link(&self, broker: &Broker) -> Result<Arc<Shared>, Problem> {
+        let now = self.dialer.clock.instant();
+        let key = key(broker);
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = links.get(&key) {
+            found.state().used = now;
+            return Ok(found.clone());
+        }
+        links.retain(|_, link| now.duration_since(link.state().used) < FORGET);
+        if links.len() >= MAX_LINKS {
+            let text = format!("this node publishes to {MAX_LINKS} places already");
+            return Err(Problem::refused(text));
+        }
+        let link = Arc::new(Shared {
+            broker: broker.name(),
+            place: broker.origin().unwrap_or_default(),
+            session: tokio::sync::Mutex::default(),
+            tries: AtomicU64::new(0),
+            state: Mutex::new(State { is_open: false, used: now, failed: None }),
+        });
+        links.insert(key, link.clone());
+        Ok(link)
+    }
+
+    /// Its open connection; makes one if there is none. Those who wait while one is made share what
+    /// becomes of it.
+    pub(super) async fn session(
+        &self,
+        link: &Shared,
+        broker: &Broker,
+    ) -> Result<Arc<dyn Session>, Problem> {
+        let tries = link.tries.load(Ordering::Acquire);
+        let mut session = link.session.lock().await;
+        if let Some(open) = session.as_ref().filter(|session| session.is_open()) {
+            return Ok(open.clone());
+        }
+        *session = None;
+        if link.tries.load(Ordering::Acquire) != tries
+            && let Some((_, problem)) = &link.state().failed
+        {
+            return Err(problem.clone());
+        }
+        link.state().is_open = false;
+        let made = self.connect(broker).await;
+        link.tries.fetch_add(1, Ordering::AcqRel);
+        match made {
+            Ok(made) => {
+                self.counted.connected(link.broker);
+                let mut state = link.state();
+                (state.is_open, state.failed) = (true, None);
+                *session = Some(made.clone());
+                Ok(made)
+            }
+            Err(problem) => {
+                link.state().failed = Some((self.dialer.clock.instant(), problem.clone()));
+                Err(problem)
+            }
+        }
+    }
+
+    /// Uses a connection no longer over which nothing comes.
+    pub(super) async fn give_up(&self, link: &Shared, silent: &Arc<dyn Session>) {
+        let mut session = link.session.lock().await;
+        if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, silent)) {
+            *session = None;
+            link.state().is_open = false;
+        }
+    }
+
+    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn Session>, Problem> {
+        let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
+        let mut last = None;
+        for server in servers {
+            let place = Place::read(server, default_port(broker)).map_err(Problem::broken)?;
+            let connecting = self.connect_to(broker, &place);
+            match self.dialer.clock.timeout(CONNECT, connecting).await {
+                Ok(Ok(session)) => return Ok(session),
+                Ok(Err(problem)) => last = Some(problem),
+                Err(_) => {
+                    let seconds = CONNECT.as_secs();
+                    let text = format!("could not connect to {place} within {seconds} s");
+                    last = Some(Problem::broken(text));
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| Problem::broken("there is no server to connect to")))
+    }
+
+    async fn connect_to(
+        &self,
+        broker: &Broker,
+        place: &Place,
+    ) -> Result<Arc<dyn Session>, Problem> {
+        let dialer = &self.dialer;
+        match broker {
+            Broker::Kafka(definition) => kafka::connect(dialer, place, definition).await,
+            Broker::Nats(definition) => nats::connect(dialer, place, definition).await,
+            Broker::Rabbitmq(definition) => rabbitmq::connect(dialer, place, definition).await,
+            Broker::Redis(definition) => redis::connect(dialer, place, definition).await,
+            Broker::Sqs(_) => Err(Problem::broken("SQS is reached by requests")),
+        }
+    }
+
+    /// The connections that there are, and how those fare that are in use.
+    pub(super) fn reports(&self) -> Vec<BrokerReport> {
+        let now = self.dialer.clock.instant();
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = |link: &Arc<Shared>| {
+            let state = link.state();
+            let open = match link.session.try_lock() {
+                Ok(session) => session.as_ref().is_some_and(|session| session.is_open()),
+                // Somebody is at work on it.
+                Err(_) => state.is_open,
+            };
+            BrokerReport {
+                broker: link.broker,
+                place: link.place.clone(),
+                is_open: open,
+                failing: state.failed.as_ref().map(|(since, problem)| {
+                    (now.saturating_duration_since(*since), problem.to_string())
+                }),
+            }
+        };
+        // What nobody uses any more is nobody's trouble.
+        let is_used = |link: &&Arc<Shared>| now.duration_since(link.state().used) < FORGET;
+        links.values().filter(is_used).map(report).collect()
+    }
+}
+
+impl Shared {
+    /// The broker and its servers.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}
+
+/// Everything that a connection depends on. It is a digest, as there are secrets in it.
+fn key(broker: &Broker) -> Key {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    add(broker.name());
+    match broker {
+        Broker::Rabbitmq(rabbitmq) => add(&rabbitmq.vhost),
+        Broker::Redis(redis) => add(&redis.database.to_string()),
+        Broker::Kafka(kafka) => add(&format!("{:?}", kafka.sasl)),
+        Broker::Nats(_) | Broker::Sqs(_) => {}
+    }
+    if let Some(connection) = broker.connection() {
+        connection.servers.iter().for_each(|server| add(server));
+        add(if connection.tls { "tls" } else { "plain" });
+        add(connection.username.as_deref().unwrap_or_default());
+        add(connection.password.as_ref().map_or("", |password| password.expose()));
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,48 @@
+use std::fmt;
+
+/// Why an event was not published, or not known to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    text: String,
+    kind: Kind,
+}
+
+/// What a problem says of the message and of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The broker answered, or the message cannot be sent: the connection is good.
+    Refused,
+    /// The connection broke before anything of the message was sent.
+    Unsent,
+    /// The connection broke, or could not be made.
+    Broken,
+}
+
+impl Problem {
+    /// The message is refused.
+    pub(super) fn refused(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: Kind::Refused }
+    }
+
+    /// There is no connection, or none any more.
+    pub(super) fn broken(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: Kind::Broken }
+    }
+
+    /// The connection was gone before the message was sent.
+    pub(super) fn unsent() -> Self {
+        let text = "the connection was lost before the event was sent".to_owned();
+        Self { text, kind: Kind::Unsent }
+    }
+
+    /// Whether sending it once more cannot double it.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.kind == Kind::Unsent
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,191 @@
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use reqwest::Client;
+use rustls::RootCertStore;
+use serde_json::{Value, json};
+
+use super::{
+    check::check,
+    definition::{Broker, Publish},
+    dial::Dialer,
+    event::{Message, compose},
+    pool::{Pool, Shared},
+    problem::Problem,
+    report::BrokerReport,
+};
+use crate::{
+    clock::Clock,
+    target::{
+        Invocation, Outcome, Policy, TargetError,
+        egress::{Egress, Resolver},
+        log::Log,
+        text::{Seconds, millis},
+        tls,
+    },
+    telemetry::BrokerCounts,
+};
+
+#[cfg(not(feature = "sqs"))]
+use super::missing::Queues;
+#[cfg(feature = "sqs")]
+use super::sqs::Queues;
+
+/// No event is larger, whatever a broker takes.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// Publishes events.
+#[derive(Debug)]
+pub(in crate::target) struct Publisher {
+    pool: Pool,
+    queues: Queues,
+    clock: Clock,
+}
+
+/// Why an attempt has not succeeded.
+enum Failure {
+    Step(String),
+    TimeLimit(String),
+}
+
+impl Publisher {
+    /// A publisher for `policy`, whose requests go by `client`, and that trusts `roots`.
+    pub(in crate::target) fn new(
+        policy: &Policy,
+        client: Client,
+        roots: &Arc<RootCertStore>,
+        clock: Clock,
+    ) -> Result<Self, TargetError> {
+        let egress = Egress::new(policy.private_addresses);
+        let tls = tls::config(roots)?.with_no_client_auth();
+        let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
+        Ok(Self { pool: Pool::new(Arc::new(dialer)), queues: Queues::new(client), clock })
+    }
+
+    /// Whether `definition` could be carried out.
+    pub(in crate::target) fn check(&self, definition: &Publish) -> Result<(), TargetError> {
+        check(definition, self.pool.dialer().egress())
+    }
+
+    /// How the connections fare.
+    pub(in crate::target) fn reports(&self) -> Vec<BrokerReport> {
+        self.pool.reports()
+    }
+
+    /// What was published since the start.
+    pub(in crate::target) fn counts(&self) -> Vec<BrokerCounts> {
+        self.pool.counted().all(&self.pool.reports())
+    }
+
+    /// Publishes the event and waits until the broker has acknowledged it.
+    pub(in crate::target) async fn execute(
+        &self,
+        definition: &Publish,
+        invocation: &Invocation,
+        log: &Log<'_>,
+    ) -> Outcome {
+        let started = self.clock.instant();
+        let published = self.publish(definition, invocation, started).await;
+        let took = self.clock.instant().saturating_duration_since(started);
+        let broker = definition.to.name();
+        self.pool.counted().published(broker, published.is_ok());
+        match published {
+            Ok(mut output) => {
+                log.system(format!("{broker} acknowledged the event in {}", Seconds(took))).await;
+                if let Some(output) = output.as_object_mut() {
+                    output.insert("broker".to_owned(), broker.into());
+                    output.insert("event_id".to_owned(), invocation.idempotency_key.clone().into());
+                    output.insert("duration_ms".to_owned(), millis(took).into());
+                }
+                Outcome::Succeeded { output }
+            }
+            Err(failure) => {
+                let output = json!({ "broker": broker, "duration_ms": millis(took) });
+                match failure {
+                    Failure::Step(message) => Outcome::Failed { message, output },
+                    Failure::TimeLimit(message) => Outcome::TimedOut { message, output },
+                }
+            }
+        }
+    }
+
+    async fn publish(
+        &self,
+        definition: &Publish,
+        invocation: &Invocation,
+        started: Instant,
+    ) -> Result<Value, Failure> {
+        let step = |error: TargetError| Failure::Step(error.to_string());
+        self.check(definition).map_err(step)?;
+        let message = compose(&definition.event, invocation, self.clock.now());
+        if message.body.len() > MAX_BYTES {
+            let bytes = message.body.len();
+            let text = format!("the event has {bytes} bytes; at most {MAX_BYTES} are published");
+            return Err(Failure::Step(text));
+        }
+        let limit = Limit { clock: &self.clock, started, limit: invocation.timeout };
+        if let Broker::Sqs(sqs) = &definition.to {
+            let group = invocation.schedule.as_deref().unwrap_or("carillon");
+            let sending = self.queues.send(sqs, &message, group, self.clock.now());
+            let what = || format!("{} did not acknowledge the event", definition.to.name());
+            return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
+        }
+        let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
+        // One that broke a moment ago is noticed when it is used: nothing was sent over it then.
+        match self.over(&link, &definition.to, &message, &limit).await? {
+            Err(problem) if problem.is_unsent() => {
+                let again = self.over(&link, &definition.to, &message, &limit).await?;
+                again.map_err(|problem| failed(&problem))
+            }
+            published => published.map_err(|problem| failed(&problem)),
+        }
+    }
+
+    async fn over(
+        &self,
+        link: &Shared,
+        broker: &Broker,
+        message: &Message,
+        limit: &Limit<'_>,
+    ) -> Result<Result<Value, Problem>, Failure> {
+        let what = || format!("could not connect to {}", link.place());
+        let session = match limit.keep(self.pool.session(link, broker), what).await? {
+            Ok(session) => session,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let heard = session.heard();
+        let what = || format!("{} did not acknowledge the event", link.place());
+        let published = limit.keep(session.publish(broker, message), what).await;
+        // Over a connection that was silent all the time the next attempts would wait in vain, too.
+        if published.is_err() && session.heard() == heard {
+            self.pool.give_up(link, &session).await;
+        }
+        published
+    }
+}
+
+fn failed(problem: &Problem) -> Failure {
+    Failure::Step(problem.to_string())
+}
+
+/// The time limit of one attempt over all of its steps.
+struct Limit<'a> {
+    clock: &'a Clock,
+    started: Instant,
+    limit: Duration,
+}
+
+impl Limit<'_> {
+    /// Waits for `future` within what is left; otherwise says `what` was not done.
+    async fn keep<F: Future>(
+        &self,
+        future: F,
+        what: impl FnOnce() -> String,
+    ) -> Result<F::Output, Failure> {
+        let passed = self.clock.instant().saturating_duration_since(self.started);
+        let kept = self.clock.timeout(self.limit.saturating_sub(passed), future).await;
+        kept.map_err(|_| Failure::TimeLimit(format!("{} within {}", what(), Seconds(self.limit))))
+    }
+}

@@ -1,0 +1,382 @@
+//! RabbitMQ by AMQP 0-9-1, with publisher confirms.
+//!
+//! A message that no queue takes is returned (`mandatory`) and so is refused; all are persistent.
+//! Each exchange has a channel of its own: an exchange that is not there closes its channel, and
+//! with it what was sent over that, but nothing else.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::oneshot,
+};
+
+use super::{
+    amqp::{self, Frame, Method, Reader, Writer},
+    definition::{Broker, Rabbitmq},
+    dial::{Dialer, Stream, lost},
+    event::Message,
+    link::{Codec, Link},
+    place::Place,
+    pool::Session,
+    problem::Problem,
+};
+
+/// The larger of two spans between signs of life that server and client agree on, in seconds.
+const HEARTBEAT: u16 = 20;
+/// No frame of ours is larger, whatever the server takes.
+const MAX_FRAME: u32 = 128 * 1024;
+
+/// Connects and signs in.
+pub(super) async fn connect(
+    dialer: &Dialer,
+    place: &Place,
+    rabbitmq: &Rabbitmq,
+) -> Result<Arc<dyn Session>, Problem> {
+    let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;
+    let (frame_max, channel_max) = enter(&mut stream, rabbitmq)
+        .await
+        .map_err(|problem| Problem::broken(format!("{place} did not let us in: {problem}")))?;
+    let codec = Protocol {
+        frame_max,
+        channel_max,
+        channels: HashMap::new(),
+        by_exchange: HashMap::new(),
+        free: Vec::new(),
+        blocked: None,
+        silent: 0,
+    };
+    let link = Link::start(stream, codec, dialer.clock.clone());
+    Ok(Arc::new(RabbitmqSession { link }))
+}
+
+async fn enter(stream: &mut Box<dyn Stream>, to: &Rabbitmq) -> Result<(usize, u16), Problem> {
+    let connection = &to.connection;
+    let name = connection.username.as_deref().unwrap_or("guest");
+    let password = connection.password.as_ref().map_or("guest", |password| password.expose());
+    send(stream, b"AMQP\0\0\x09\x01").await?;
+    expect(stream, Method::START).await?;
+    let mut start_ok = Writer::method(Method::START_OK);
+    start_ok.table(|table| {
+        table.text("product", "carillon").text("version", env!("CARGO_PKG_VERSION"));
+        table.table("capabilities", |table| {
+            table.flag("publisher_confirms").flag("connection.blocked").flag("basic.nack");
+            table.flag("authentication_failure_close");
+        });
+    });
+    start_ok.short("PLAIN").long(format!("\0{name}\0{password}").as_bytes()).short("en_US");
+    send(stream, &start_ok.frame(0)).await?;
+    let tune = expect(stream, Method::TUNE).await?;
+    let mut tune = Reader::new(&tune.payload[4..]);
+    let (channels, frame, heartbeat) = (tune.u16()?, tune.u32()?, tune.u16()?);
+    let channels = if channels == 0 { u16::MAX } else { channels };
+    let frame = if frame == 0 { MAX_FRAME } else { frame.min(MAX_FRAME) };
+    let heartbeat = if heartbeat == 0 { HEARTBEAT } else { heartbeat.min(HEARTBEAT) };
+    let mut tune_ok = Writer::method(Method::TUNE_OK);
+    tune_ok.u16(channels).u32(frame).u16(heartbeat);
+    let mut open = Writer::method(Method::OPEN);
+    open.short(&to.vhost).short("").u8(0);
+    let both = [tune_ok.frame(0), open.frame(0)].concat();
+    send(stream, &both).await?;
+    expect(stream, Method::OPEN_OK).await?;
+    Ok((usize::try_from(frame).unwrap_or(usize::MAX), channels))
+}
+
+async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), Problem> {
+    stream.write_all(bytes).await.map_err(|error| lost(&error))?;
+    stream.flush().await.map_err(|error| lost(&error))
+}
+
+/// Reads frames until that method comes.
+async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, Problem> {
+    let mut input = Vec::new();
+    loop {
+        // Byte by byte at the end of a frame: what comes behind belongs to the link.
+        let want = amqp::missing(&input)?;
+        if want > 0 {
+            let from = input.len();
+            input.resize(from + want, 0);
+            stream.read_exact(&mut input[from..]).await.map_err(|error| lost(&error))?;
+            continue;
+        }
+        let (frame, _) = amqp::read(&input)?.ok_or_else(amqp::broken)?;
+        match frame.method() {
+            Some(found) if found == method => return Ok(frame),
+            Some(Method::CLOSE) => return Err(closed(&frame)?),
+            _ => input.clear(),
+        }
+    }
+}
+
+/// What the server says when it closes a connection or a channel.
+fn closed(frame: &Frame) -> Result<Problem, Problem> {
+    let mut reader = Reader::new(&frame.payload[4..]);
+    let (code, text) = (reader.u16()?, reader.short()?);
+    Ok(Problem::broken(format!("{text} ({code})")))
+}
+
+struct RabbitmqSession {
+    link: Link<Asked>,
+}
+
+#[async_trait]
+impl Session for RabbitmqSession {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+        let Broker::Rabbitmq(rabbitmq) = to else {
+            return Err(Problem::refused("the connection is one to RabbitMQ"));
+        };
+        if message.id.len() > amqp::MAX_SHORT {
+            return Err(Problem::refused("the event's id has more than 255 bytes"));
+        }
+        let (reply, answer) = oneshot::channel();
+        let asked = Asked {
+            exchange: rabbitmq.exchange.clone(),
+            routing_key: rabbitmq.routing_key.clone(),
+            id: message.id.clone(),
+            properties: properties(message),
+            body: message.body.clone(),
+            reply,
+        };
+        self.link.send(asked).await?;
+        answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        Ok(json!({ "exchange": rabbitmq.exchange, "routing_key": rabbitmq.routing_key }))
+    }
+
+    fn is_open(&self) -> bool {
+        self.link.is_open()
+    }
+
+    fn heard(&self) -> u64 {
+        self.link.heard()
+    }
+}
+
+/// Content type, headers, delivery mode, message id and application id.
+fn properties(message: &Message) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.u16(1 << 15 | 1 << 13 | 1 << 12 | 1 << 7 | 1 << 3);
+    writer.short(message.content_type);
+    writer.table(|table| {
+        for (name, value) in &message.attributes {
+            table.text(&format!("cloudEvents:{name}"), value);
+        }
+        for (name, value) in &message.headers {
+            table.text(name, value);
+        }
+    });
+    writer.u8(2).short(&message.id).short("carillon");
+    writer.bytes()
+}
+
+struct Asked {
+    exchange: String,
+    routing_key: String,
+    id: String,
+    properties: Vec<u8>,
+    body: Vec<u8>,
+    reply: oneshot::Sender<Result<(), Problem>>,
+}
+
+struct Waiting {
+    id: String,
+    returned: Option<String>,
+    reply: oneshot::Sender<Result<(), Problem>>,
+}
+
+/// A channel: what is sent over it has numbers from 1 on.
+struct Channel {
+    exchange: String,
+    next: u64,
+    waiting: BTreeMap<u64, Waiting>,
+    /// Why the message is returned whose content comes next.
+    returning: Option<String>,
+}
+
+struct Protocol {
+    frame_max: usize,
+    channel_max: u16,
+    channels: HashMap<u16, Channel>,
+    by_exchange: HashMap<String, u16>,
+    /// Numbers that were used and are free again.
+    free: Vec<u16>,
+    /// Why the server takes nothing now.
+    blocked: Option<String>,
+    /// Ticks since anything came.
+    silent: u32,
+}
+
+impl Codec for Protocol {
+    type Request = Asked;
+
+    fn encode(&mut self, asked: Asked, out: &mut Vec<u8>) {
+        if let Some(reason) = &self.blocked {
+            let text = format!("the broker takes no events now: {reason}");
+            let _ = asked.reply.send(Err(Problem::refused(text)));
+            return;
+        }
+        let Some(number) = self.channel(&asked.exchange, out) else {
+            let text = "the connection has no channel left for another exchange";
+            let _ = asked.reply.send(Err(Problem::refused(text)));
+            return;
+        };
+        let mut publish = Writer::method(Method::PUBLISH);
+        publish.u16(0).short(&asked.exchange).short(&asked.routing_key).u8(1);
+        out.extend(publish.frame(number));
+        let mut header = Writer::default();
+        header.u16(amqp::BASIC).u16(0).u64(asked.body.len() as u64).raw(&asked.properties);
+        out.extend(header.frame_of(amqp::HEADER, number));
+        for part in asked.body.chunks(self.frame_max - amqp::FRAME_OVERHEAD) {
+            let mut body = Writer::default();
+            body.raw(part);
+            out.extend(body.frame_of(amqp::BODY, number));
+        }
+        if let Some(channel) = self.channels.get_mut(&number) {
+            let waiting = Waiting { id: asked.id, returned: None, reply: asked.reply };
+            channel.waiting.insert(channel.next, waiting);
+            channel.next += 1;
+        }
+    }
+
+    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem> {
+        self.silent = 0;
+        let mut used = 0;
+        while let Some((frame, length)) = amqp::read(&input[used..])? {
+            used += length;
+            self.take(&frame, out)?;
+        }
+        Ok(used)
+    }
+
+    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
+        self.silent += 1;
+        // As it is called every five seconds.
+        if self.silent > 2 * u32::from(HEARTBEAT) / 5 {
+            return Err(Problem::broken("the broker does not answer any more"));
+        }
+        out.extend(Writer::default().frame_of(amqp::HEARTBEAT, 0));
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.channels.values().all(|channel| channel.waiting.is_empty())
+    }
+
+    fn abandon(&mut self, problem: &Problem) {
+        for (_, channel) in self.channels.drain() {
+            channel.abandon(problem);
+        }
+    }
+}
+
+impl Protocol {
+    /// The number of the channel for an exchange; opens one where there is none. What follows need
+    /// not wait for that: the server does one after the other.
+    fn channel(&mut self, exchange: &str, out: &mut Vec<u8>) -> Option<u16> {
+        if let Some(number) = self.by_exchange.get(exchange) {
+            return Some(*number);
+        }
+        let fresh = u16::try_from(self.channels.len() + 1).ok();
+        let fresh = fresh.filter(|number| *number <= self.channel_max);
+        let number = self.free.pop().or(fresh)?;
+        let mut open = Writer::method(Method::CHANNEL_OPEN);
+        open.short("");
+        out.extend(open.frame(number));
+        let mut select = Writer::method(Method::CONFIRM_SELECT);
+        select.u8(0);
+        out.extend(select.frame(number));
+        let (exchange, waiting) = (exchange.to_owned(), BTreeMap::new());
+        self.by_exchange.insert(exchange.clone(), number);
+        self.channels.insert(number, Channel { exchange, next: 1, waiting, returning: None });
+        Some(number)
+    }
+
+    fn take(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), Problem> {
+        if frame.channel == 0 {
+            return self.take_of_connection(frame, out);
+        }
+        let Some(channel) = self.channels.get_mut(&frame.channel) else { return Ok(()) };
+        if frame.kind == amqp::HEADER {
+            return channel.returned(frame);
+        }
+        let Some(method) = frame.method() else { return Ok(()) };
+        let mut reader = Reader::new(&frame.payload[4..]);
+        match method {
+            Method::ACK => channel.settle(reader.u64()?, reader.u8()? & 1 == 1, None),
+            Method::NACK => {
+                let why = "the broker could not take the event (basic.nack)";
+                channel.settle(reader.u64()?, reader.u8()? & 1 == 1, Some(why));
+            }
+            Method::RETURN => {
+                let (code, text) = (reader.u16()?, reader.short()?);
+                channel.returning = Some(format!("{text} ({code})"));
+            }
+            Method::CHANNEL_CLOSE => {
+                out.extend(Writer::method(Method::CHANNEL_CLOSE_OK).frame(frame.channel));
+                let why = closed(frame)?;
+                if let Some(channel) = self.channels.remove(&frame.channel) {
+                    self.by_exchange.remove(&channel.exchange);
+                    self.free.push(frame.channel);
+                    channel.abandon(&Problem::refused(why.to_string()));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_of_connection(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), Problem> {
+        match frame.method() {
+            Some(Method::CLOSE) => {
+                out.extend(Writer::method(Method::CLOSE_OK).frame(0));
+                Err(closed(frame)?)
+            }
+            Some(Method::BLOCKED) => {
+                self.blocked = Some(Reader::new(&frame.payload[4..]).short()?);
+                Ok(())
+            }
+            Some(Method::UNBLOCKED) => {
+                self.blocked = None;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Channel {
+    /// Tells those that wait for a number, or for one up to it.
+    fn settle(&mut self, number: u64, is_for_all: bool, why_not: Option<&str>) {
+        let settled = if is_for_all {
+            let later = self.waiting.split_off(&number.saturating_add(1));
+            std::mem::replace(&mut self.waiting, later)
+        } else {
+            self.waiting.remove_entry(&number).into_iter().collect()
+        };
+        for waiting in settled.into_values() {
+            let problem = why_not.map(str::to_owned).or(waiting.returned);
+            let _ = waiting.reply.send(problem.map_or(Ok(()), |text| Err(Problem::refused(text))));
+        }
+    }
+
+    /// Reads whose message it is that comes back; its confirmation follows.
+    fn returned(&mut self, header: &Frame) -> Result<(), Problem> {
+        let Some(why) = self.returning.take() else { return Ok(()) };
+        let id = amqp::message_id(&header.payload)?;
+        let is_same = |waiting: &&mut Waiting| waiting.id == id;
+        for waiting in self.waiting.values_mut().filter(is_same) {
+            waiting.returned = Some(format!("no queue takes the event: {why}"));
+        }
+        Ok(())
+    }
+
+    fn abandon(self, problem: &Problem) {
+        for waiting in self.waiting.into_values() {
+            let _ = waiting.reply.send(Err(problem.clone()));
+        }
+    }
+}

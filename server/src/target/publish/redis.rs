@@ -1,0 +1,218 @@
+//! Redis Streams: `XADD`, of which the answer is the entry's id.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::{
+    definition::{Broker, Redis},
+    dial::Dialer,
+    event::Message,
+    link::{Codec, Link},
+    place::Place,
+    pool::Session,
+    problem::Problem,
+};
+
+/// Connects and signs in.
+pub(super) async fn connect(
+    dialer: &Dialer,
+    place: &Place,
+    redis: &Redis,
+) -> Result<Arc<dyn Session>, Problem> {
+    let stream = dialer.dial(place, redis.connection.tls).await?;
+    let link = Link::start(stream, Resp::default(), dialer.clock.clone());
+    let session = RedisSession { link };
+    let entered = async {
+        if let Some(password) = &redis.connection.password {
+            let name = redis.connection.username.as_deref();
+            let words = [Some("AUTH"), name, Some(password.expose())];
+            session.ask(words.into_iter().flatten().map(str::as_bytes)).await?;
+        }
+        if redis.database != 0 {
+            let database = redis.database.to_string();
+            session.ask(["SELECT", &database].map(str::as_bytes)).await?;
+        }
+        session.ask(["PING"].map(str::as_bytes)).await
+    };
+    match entered.await {
+        Ok(_) => Ok(Arc::new(session)),
+        Err(problem) => Err(Problem::broken(format!("{place} did not let us in: {problem}"))),
+    }
+}
+
+struct RedisSession {
+    link: Link<Asked>,
+}
+
+impl RedisSession {
+    async fn ask<'a>(&self, words: impl IntoIterator<Item = &'a [u8]>) -> Result<String, Problem> {
+        let (reply, answer) = oneshot::channel();
+        self.link.send(Asked { command: command(words), reply }).await?;
+        // What was never written down is dropped unanswered.
+        answer.await.unwrap_or_else(|_| Err(Problem::unsent()))
+    }
+}
+
+#[async_trait]
+impl Session for RedisSession {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+        let Broker::Redis(redis) = to else {
+            return Err(Problem::refused("the connection is one to Redis"));
+        };
+        let length = redis.max_length.map(|length| length.to_string());
+        let mut words: Vec<&[u8]> = vec![b"XADD", redis.stream.as_bytes()];
+        if let Some(length) = &length {
+            words.extend([b"MAXLEN".as_slice(), b"~", length.as_bytes()]);
+        }
+        words.push(b"*");
+        let named = |name: &str| format!("ce_{}", name.to_ascii_lowercase());
+        let attributes: Vec<(String, &String)> =
+            message.attributes.iter().map(|(name, value)| (named(name), value)).collect();
+        for (name, value) in &attributes {
+            words.extend([name.as_bytes(), value.as_bytes()]);
+        }
+        words.extend([b"content-type".as_slice(), message.content_type.as_bytes()]);
+        for (name, value) in &message.headers {
+            words.extend([name.as_bytes(), value.as_bytes()]);
+        }
+        words.extend([b"event".as_slice(), &message.body]);
+        let id = self.ask(words).await?;
+        Ok(json!({ "stream": redis.stream, "id": id }))
+    }
+
+    fn is_open(&self) -> bool {
+        self.link.is_open()
+    }
+
+    fn heard(&self) -> u64 {
+        self.link.heard()
+    }
+}
+
+/// A command, written down.
+fn command<'a>(words: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let words: Vec<&[u8]> = words.into_iter().collect();
+    let mut out = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        out.extend(format!("${}\r\n", word.len()).as_bytes());
+        out.extend(word);
+        out.extend(b"\r\n");
+    }
+    out
+}
+
+struct Asked {
+    command: Vec<u8>,
+    reply: oneshot::Sender<Result<String, Problem>>,
+}
+
+/// The protocol: answers come in the order of the commands.
+#[derive(Default)]
+struct Resp {
+    waiting: VecDeque<oneshot::Sender<Result<String, Problem>>>,
+}
+
+impl Codec for Resp {
+    type Request = Asked;
+
+    fn encode(&mut self, Asked { command, reply }: Asked, out: &mut Vec<u8>) {
+        out.extend(command);
+        self.waiting.push_back(reply);
+    }
+
+    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, Problem> {
+        let mut used = 0;
+        while let Some((answer, length)) = read(&input[used..])? {
+            used += length;
+            let Some(waiting) = self.waiting.pop_front() else {
+                return Err(Problem::broken("the server answers what nobody has asked"));
+            };
+            // A server that lost its role takes nothing any more; another may have it.
+            let is_over = answer.as_ref().is_err_and(|error| {
+                ["READONLY", "LOADING", "MASTERDOWN"].iter().any(|word| error.starts_with(word))
+            });
+            // Whoever asked may have gone.
+            let _ = waiting.send(answer.map_err(Problem::refused));
+            if is_over {
+                return Err(Problem::broken("the server does not take events now"));
+            }
+        }
+        Ok(used)
+    }
+
+    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn abandon(&mut self, problem: &Problem) {
+        for waiting in self.waiting.drain(..) {
+            let _ = waiting.send(Err(problem.clone()));
+        }
+    }
+}
+
+type Answer = Result<String, String>;
+
+/// The answer at the beginning, and how long it is; none while it is not whole.
+fn read(input: &[u8]) -> Result<Option<(Answer, usize)>, Problem> {
+    let broken = || Problem::broken("the server does not speak as Redis does");
+    let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else {
+        return if input.len() > 64 * 1024 { Err(broken()) } else { Ok(None) };
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let line = &input[1.min(end)..end];
+    let behind = end + 2;
+    match input[0] {
+        b'+' | b':' => Ok(Some((Ok(text(line)), behind))),
+        b'-' => Ok(Some((Err(text(line)), behind))),
+        b'$' => match text(line).parse::<i64>() {
+            Ok(-1) => Ok(Some((Err("the server stored nothing".to_owned()), behind))),
+            Ok(length @ 0..=65_536) => {
+                let length = usize::try_from(length).map_err(|_| broken())?;
+                let whole = behind + length + 2;
+                if input.len() < whole {
+                    return Ok(None);
+                }
+                Ok(Some((Ok(text(&input[behind..behind + length])), whole)))
+            }
+            Ok(_) | Err(_) => Err(broken()),
+        },
+        _ => Err(broken()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_its_words_with_their_lengths() {
+        let made = command(["XADD", "a", "*", "k", "a\r\nb"].map(str::as_bytes));
+        let text = "*5\r\n$4\r\nXADD\r\n$1\r\na\r\n$1\r\n*\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n";
+        assert_eq!(made, text.as_bytes());
+    }
+
+    #[test]
+    fn an_answer_is_read_when_it_is_whole() {
+        for (input, answer) in [
+            ("+OK\r\n+", Some((Ok("OK".to_owned()), 5))),
+            ("-ERR no\r\n", Some((Err("ERR no".to_owned()), 9))),
+            ("$3\r\n1-0\r\n$", Some((Ok("1-0".to_owned()), 9))),
+            ("$3\r\n1-", None),
+            ("$", None),
+            ("", None),
+        ] {
+            assert_eq!(read(input.as_bytes()), Ok(answer), "{input:?}");
+        }
+        for input in ["HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "*1\r\n"] {
+            assert!(read(input.as_bytes()).is_err(), "{input:?}");
+        }
+    }
+}

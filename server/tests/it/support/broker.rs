@@ -1,0 +1,146 @@
+//! A broker of the test's own: a process on a free port of 127.0.0.1, to be killed, frozen and
+//! started again with what it has stored.
+
+use std::{
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use carillon::clock::Clock;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tempfile::TempDir;
+
+/// How a broker is started in a folder, to listen on these ports.
+type Start = dyn Fn(&Path, &[u16]) -> Command + Send + Sync;
+
+/// Whether a broker is ready, once it listens.
+type Ready = dyn Fn(&Path, &[u16]) -> bool + Send + Sync;
+
+/// A process that listens. Dropped, it is killed.
+pub(crate) struct Broker {
+    ports: Vec<u16>,
+    start: Box<Start>,
+    ready: Box<Ready>,
+    process: Option<Child>,
+    /// Dropped after the process.
+    folder: TempDir,
+}
+
+/// So often a port may be lost to another process before the broker has it.
+const TRIES: usize = 5;
+
+impl Broker {
+    /// Starts one on `ports` free ports, of which the first is the one to connect to.
+    pub(crate) async fn start(
+        ports: usize,
+        start: impl Fn(&Path, &[u16]) -> Command + Send + Sync + 'static,
+        ready: impl Fn(&Path, &[u16]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let (start, ready): (Box<Start>, Box<Ready>) = (Box::new(start), Box::new(ready));
+        let folder = tempfile::Builder::new().prefix("carillon-broker-").tempdir().unwrap();
+        let mut broker = Self { ports: Vec::new(), start, ready, process: None, folder };
+        for _ in 0..TRIES {
+            broker.ports = (0..ports).map(|_| free_port()).collect();
+            if broker.begins().await {
+                return broker;
+            }
+        }
+        panic!("the broker ended by itself {TRIES} times: {}", broker.said());
+    }
+
+    /// The port to connect to.
+    pub(crate) fn port(&self) -> u16 {
+        self.ports[0]
+    }
+
+    /// Where to connect to, as a definition has it.
+    pub(crate) fn server(&self) -> String {
+        format!("127.0.0.1:{}", self.port())
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        // It may have processes of its own.
+        let group = Pid::from_raw(-process.id().cast_signed());
+        let _ = kill(group, Signal::SIGKILL);
+        process.wait().unwrap();
+        // Nor is what it started to answer any more.
+        while TcpStream::connect(("127.0.0.1", self.port())).is_ok() {}
+    }
+
+    /// Starts it again, on its ports and with what it has stored.
+    pub(crate) async fn go_on(&mut self) {
+        assert!(self.begins().await, "the broker ended by itself: {}", self.said());
+    }
+
+    /// It takes connections and answers nothing.
+    pub(crate) fn freeze(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let process = self.process.as_ref().unwrap();
+        kill(Pid::from_raw(-process.id().cast_signed()), signal).unwrap();
+    }
+
+    async fn begins(&mut self) -> bool {
+        use std::os::unix::process::CommandExt;
+
+        let output = std::fs::File::create(self.folder.path().join("output")).unwrap();
+        let inner = (self.start)(self.folder.path(), &self.ports);
+        // Should the test be killed, the kernel stops the broker.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(inner.get_program()).args(inner.get_args());
+        for (name, value) in inner.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command.current_dir(self.folder.path()).process_group(0).stdin(Stdio::null());
+        command.stdout(output.try_clone().unwrap()).stderr(output);
+        self.process = Some(command.spawn().expect("start the broker (scripts/packages brokers)"));
+        let clock = Clock::system();
+        for _ in 0..6_000 {
+            if self.process.as_mut().unwrap().try_wait().unwrap().is_some() {
+                return false;
+            }
+            if TcpStream::connect(("127.0.0.1", self.port())).is_ok()
+                && (self.ready)(self.folder.path(), &self.ports)
+            {
+                return true;
+            }
+            clock.sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the broker was not ready within a minute: {}", self.said());
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port of 127.0.0.1 that nobody listens on now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A program that the scripts install into the repository, or one of the machine.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(".tools");
+    let found = ["bin", "venv/bin"].map(|folder| tools.join(folder).join(name));
+    found.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
+}

@@ -1,0 +1,142 @@
+//! What a broker is put through, whichever it is: away, slow, restarted under load.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use carillon::{
+    clock::Clock,
+    target::{Executor, Invocation, Outcome, Target},
+};
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::Broker;
+
+use super::super::support::{executor, failed, invocation, open, succeeded, target};
+
+/// One attempt to publish the event with that id.
+pub(super) async fn attempt(
+    executor: &Executor,
+    target: &Target,
+    id: &str,
+    number: i32,
+    timeout: Duration,
+) -> Outcome {
+    let invocation =
+        Invocation { idempotency_key: id.to_owned(), attempt: number, timeout, ..invocation() };
+    let (lines, mut received) = mpsc::channel(100);
+    let outcome = executor.execute(target, &invocation, lines, CancellationToken::new()).await;
+    received.close();
+    outcome
+}
+
+/// Publishes one event and gives what the attempt has to show.
+pub(super) async fn published(definition: Value) -> Value {
+    succeeded(once(definition).await)
+}
+
+/// Why one event is not published.
+pub(super) async fn refused(definition: Value) -> String {
+    failed(once(definition).await).0
+}
+
+async fn once(definition: Value) -> Outcome {
+    let (executor, target) = (executor(open()), target(definition));
+    attempt(&executor, &target, "nightly-1700000000", 2, Duration::from_secs(20)).await
+}
+
+/// So many events are published at once while the broker is killed and started again.
+const EVENTS: usize = 400;
+
+/// Publishes events, each until an attempt succeeds, while the broker is restarted; gives the number
+/// of attempts that each took.
+pub(super) async fn through_a_restart(
+    broker: &mut Broker,
+    definition: Value,
+) -> BTreeMap<String, i32> {
+    let (executor, target) = (Arc::new(executor(open())), Arc::new(target(definition)));
+    let (settled, mut counted) = mpsc::unbounded_channel();
+    let publishing = tokio::spawn(
+        stream::iter(0..EVENTS)
+            .map(move |index| {
+                let (executor, target) = (executor.clone(), target.clone());
+                let settled = settled.clone();
+                async move {
+                    let (id, clock) = (format!("event-{index}"), Clock::system());
+                    for number in 1.. {
+                        let limit = Duration::from_secs(5);
+                        let outcome = attempt(&executor, &target, &id, number, limit).await;
+                        if let Outcome::Succeeded { .. } = outcome {
+                            let _ = settled.send(());
+                            return (id, number);
+                        }
+                        // As a retry policy would.
+                        clock.sleep(Duration::from_millis(50)).await;
+                    }
+                    unreachable!("it goes on until it has succeeded")
+                }
+            })
+            .buffer_unordered(20)
+            .collect::<BTreeMap<String, i32>>(),
+    );
+    for _ in 0..EVENTS / 4 {
+        counted.recv().await.unwrap();
+    }
+    broker.kill();
+    broker.go_on().await;
+    publishing.await.unwrap()
+}
+
+/// Nothing is lost, and nothing is there more often than it was attempted.
+#[track_caller]
+pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[String]) {
+    assert_eq!(attempts.len(), EVENTS);
+    for (id, attempts) in attempts {
+        let count = stored.iter().filter(|stored| *stored == id).count();
+        let most = usize::try_from(*attempts).unwrap();
+        assert!((1..=most).contains(&count), "{id}: there {count} times after {attempts} attempts");
+    }
+    assert!(attempts.values().any(|attempts| *attempts > 1), "the restart was not noticed");
+}
+
+/// A broker that is away fails an attempt at once and by name; when it is back, the next attempt
+/// succeeds without anything being started anew.
+pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
+    let (executor, target) = (executor(open()), target(definition));
+    let limit = Duration::from_secs(20);
+    succeeded(attempt(&executor, &target, "a-1", 1, limit).await);
+    assert!(executor.broker_reports()[0].is_open);
+    broker.kill();
+    // The first may find out that the connection is gone.
+    let mut message = String::new();
+    for number in 1..=2 {
+        message = failed(attempt(&executor, &target, "a-2", number, limit).await).0;
+    }
+    let place = broker.server();
+    assert!(message.starts_with(&format!("could not connect to {place}: ")), "{message}");
+    let report = &executor.broker_reports()[0];
+    assert!(!report.is_open && report.failing.is_some(), "{report:?}");
+    broker.go_on().await;
+    succeeded(attempt(&executor, &target, "a-2", 3, limit).await);
+    let report = &executor.broker_reports()[0];
+    assert!(report.is_open && report.failing.is_none(), "{report:?}");
+    let name = report.broker;
+    let counts = executor.broker_counts();
+    let counts = counts.iter().find(|counts| counts.broker == name).unwrap();
+    assert_eq!((counts.acknowledged, counts.failed, counts.connected), (2, 2, 2));
+    assert_eq!((counts.open, counts.unreachable), (1, 0));
+}
+
+/// A broker that does not answer costs an attempt its timeout and no more, and when it goes on, the
+/// same program reaches it again.
+pub(super) async fn is_waited_for_within_the_timeout(broker: &Broker, definition: Value) {
+    let (executor, target) = (executor(open()), target(definition));
+    succeeded(attempt(&executor, &target, "a-1", 1, Duration::from_secs(20)).await);
+    broker.freeze();
+    let outcome = attempt(&executor, &target, "a-2", 1, Duration::from_millis(300)).await;
+    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    assert!(message.ends_with("did not acknowledge the event within 0.3 s"), "{message}");
+    broker.thaw();
+    succeeded(attempt(&executor, &target, "a-2", 2, Duration::from_secs(20)).await);
+}

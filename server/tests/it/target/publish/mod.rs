@@ -1,0 +1,8 @@
+//! Events to real brokers, which each test starts for itself.
+
+mod faults;
+mod kafka;
+mod nats;
+mod rabbitmq;
+mod redis;
+mod sqs;

@@ -1,0 +1,118 @@
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Broker, tool};
+
+use super::faults::{published, refused};
+
+/// A server that keeps queues as SQS does.
+async fn server() -> Broker {
+    Broker::start(
+        1,
+        |_, ports| {
+            let mut command = Command::new(tool("moto_server"));
+            command.args(["-H", "127.0.0.1", "-p", &ports[0].to_string()]);
+            command
+        },
+        |_, _| true,
+    )
+    .await
+}
+
+/// Asks it as a client of its own would.
+async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
+    let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/eu-central-1/sqs/aws4_request";
+    let request = reqwest::Client::builder()
+        .tls_backend_preconfigured(
+            rustls::ClientConfig::builder_with_provider(std::sync::Arc::new(
+                rustls::crypto::ring::default_provider(),
+            ))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth(),
+        )
+        .build()
+        .unwrap()
+        .post(format!("http://{}/", sqs.server()))
+        .header("x-amz-target", format!("AmazonSQS.{action}"))
+        .header("content-type", "application/x-amz-json-1.0")
+        .header("authorization", format!("{credentials}, SignedHeaders=host, Signature=0"))
+        .body(asked.to_string());
+    let answer = request.send().await.unwrap();
+    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap_or_default()
+}
+
+async fn queue(sqs: &Broker, name: &str) -> String {
+    let attributes =
+        if name.ends_with(".fifo") { json!({ "FifoQueue": "true" }) } else { json!({}) };
+    let asked = json!({ "QueueName": name, "Attributes": attributes });
+    let made = ask(sqs, "CreateQueue", asked).await;
+    made["QueueUrl"].as_str().unwrap().replace("localhost", "127.0.0.1")
+}
+
+async fn received(sqs: &Broker, queue: &str) -> Vec<Value> {
+    let asked = json!({
+        "QueueUrl": queue, "MaxNumberOfMessages": 10, "MessageAttributeNames": ["All"],
+        "AttributeNames": ["All"],
+    });
+    let answer = ask(sqs, "ReceiveMessage", asked).await;
+    answer["Messages"].as_array().cloned().unwrap_or_default()
+}
+
+fn definition(queue: &str, event: Value) -> Value {
+    json!({ "publish": {
+        "to": { "sqs": {
+            "queue_url": queue, "region": "eu-central-1", "access_key_id": "test",
+            "secret_access_key": "sesame",
+        } },
+        "event": event,
+    } })
+}
+
+#[tokio::test]
+async fn an_event_lies_in_the_queue_under_the_id_that_the_attempt_shows() {
+    let sqs = server().await;
+    let queue = queue(&sqs, "orders").await;
+    let event = json!({ "payload": { "a": "ä" }, "headers": { "x-team": "blue" } });
+    let output = published(definition(&queue, event)).await;
+    let messages = received(&sqs, &queue).await;
+    assert_eq!(messages.len(), 1);
+    assert_eq!(messages[0]["MessageId"], output["message_id"]);
+    let attributes = &messages[0]["MessageAttributes"];
+    assert_eq!(attributes["content-type"]["StringValue"], "application/cloudevents+json");
+    assert_eq!(attributes["x-team"]["StringValue"], "blue");
+    let event: Value = serde_json::from_str(messages[0]["Body"].as_str().unwrap()).unwrap();
+    assert_eq!(event["id"], "nightly-1700000000");
+    assert_eq!(event["data"]["payload"], json!({ "a": "ä" }));
+}
+
+#[tokio::test]
+async fn an_event_lies_in_an_ordered_queue_once_however_often_it_is_published() {
+    let sqs = server().await;
+    let queue = queue(&sqs, "orders.fifo").await;
+    for _ in 0..2 {
+        published(definition(&queue, json!({ "mode": "binary" }))).await;
+    }
+    let messages = received(&sqs, &queue).await;
+    assert_eq!(messages.len(), 1);
+    let ours = &messages[0]["Attributes"];
+    assert_eq!(ours["MessageGroupId"], "nightly");
+    assert_eq!(ours["MessageDeduplicationId"], "nightly-1700000000");
+    let attributes = &messages[0]["MessageAttributes"];
+    assert_eq!(attributes["ce_id"]["StringValue"], "nightly-1700000000");
+}
+
+#[tokio::test]
+async fn a_queue_that_is_not_there_and_a_server_that_is_away_are_the_attempts_error() {
+    let mut sqs = server().await;
+    let queue = queue(&sqs, "orders").await;
+    let message = refused(definition(&queue.replace("orders", "other"), json!({}))).await;
+    let start = "127.0.0.1 answered 400 Bad Request: ";
+    assert!(message.starts_with(start) && message.contains("does not exist"), "{message}");
+    sqs.kill();
+    let message = refused(definition(&queue, json!({}))).await;
+    assert!(message.starts_with("could not reach 127.0.0.1: "), "{message}");
+}
