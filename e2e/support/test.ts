@@ -67,7 +67,7 @@ export async function signIn(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("button", { name: "You" })).toBeVisible();
+  await expect(page.getByRole("button", { name: /^You:/ })).toBeVisible();
 }
 
 /** Goes to a tab of the schedule's page. */

@@ -121,3 +121,36 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
 });
+
+test("the order and the favourites are in the address", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=tag:frame");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(3);
+  const sort = page.getByRole("columnheader", { name: "Name" }).getByRole("button");
+  await sort.click();
+  await sort.click();
+  await expect(page).toHaveURL(/sort=-name/);
+  await expect(rows.first()).toContainText("frame-two");
+
+  await page.getByRole("button", { name: "Add frame-three to the favourites" }).click();
+  await page.getByRole("button", { name: "Favourites", exact: true }).click();
+  await expect(rows).toHaveCount(1);
+  await page.reload();
+  await expect(rows).toHaveCount(1);
+  await expect(rows.first()).toContainText("frame-three");
+});
+
+test("a pause says beforehand which fires it keeps from running", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=name:frame-one");
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "Pause frame-one" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await expect(dialog).toContainText("0 fires would fall into it");
+});

@@ -51,7 +51,7 @@ test("a viewer sees schedules and finds no button that would be refused", async 
 test("signing out ends the session", async ({ page, admin }) => {
   await page.goto("/runs");
   await signIn(page, admin);
-  await page.getByRole("button", { name: "You" }).click();
+  await page.getByRole("button", { name: /^You:/ }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
   await page.reload();
