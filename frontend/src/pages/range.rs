@@ -51,7 +51,7 @@ impl Range {
             return (at("from"), at("until"));
         }
         let length = PRESETS.into_iter().find(|(known, ..)| *known == name);
-        (length.map(|(.., length)| Moment::now().plus(-length)), None)
+        (length.map(|(.., length)| Moment::now().later(-length)), None)
     }
 
     /// Shows what lies between two instants.
@@ -64,7 +64,7 @@ impl Range {
         if name == OTHER {
             let (from, until) = untrack(|| self.bounds());
             let now = Moment::now();
-            self.choose(from.unwrap_or_else(|| now.plus(-24 * HOUR)), until.unwrap_or(now));
+            self.choose(from.unwrap_or_else(|| now.later(-24 * HOUR)), until.unwrap_or(now));
         } else {
             let name = if name == self.default { "" } else { name };
             self.filters.set(&[("range", name), ("from", ""), ("until", "")]);

@@ -39,7 +39,7 @@ pub(super) fn name(at: Moment, zone: &str) -> String {
 pub(super) fn axis(from: Moment, until: Moment, zone: &str) -> Vec<String> {
     let length = until.since(from);
     let label = |quarter: i64| {
-        let wall = wall(from.plus(length * quarter / 4), zone);
+        let wall = wall(from.later(length * quarter / 4), zone);
         let day = day(&wall.date);
         match length / 3_600_000 {
             0..=30 => minute(&wall),

@@ -26,7 +26,7 @@ impl Drawing {
     }
 
     fn href(&self, stats: &RunStats, point: &StatPoint) -> Option<String> {
-        let until = point.at.plus(stats.step_seconds * 1_000);
+        let until = point.at.later(stats.step_seconds * 1_000);
         Some(self.runs.run((point.at, until)))
     }
 
@@ -38,7 +38,7 @@ impl Drawing {
     fn dragged(&self, stats: &RunStats) -> Callback<(usize, usize)> {
         let (from, step, chosen) = (stats.from, stats.step_seconds * 1_000, self.chosen);
         Callback::new(move |(first, last): (usize, usize)| {
-            let at = |index: usize| from.plus(i64::try_from(index).unwrap_or(0) * step);
+            let at = |index: usize| from.later(i64::try_from(index).unwrap_or(0) * step);
             chosen.run((at(first), at(last + 1)));
         })
     }

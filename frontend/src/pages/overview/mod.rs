@@ -51,7 +51,7 @@ pub(crate) fn Overview() -> impl IntoView {
     let troubles = use_load(move || Some(api::problems(address.namespace())));
     let alive = use_load(move || Some(api::live_runs(address.namespace())));
     let day = use_load(move || {
-        let from = Moment::now().plus(-DAY);
+        let from = Moment::now().later(-DAY);
         Some(api::run_stats(SeriesQuery {
             namespace: address.namespace(),
             from,

@@ -15,7 +15,7 @@ const MINUTE: i64 = 60_000;
 const OFTEN: i64 = 10 * MINUTE;
 
 pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
-    let at = |index: usize| minutes.from.plus(i64::try_from(index).unwrap_or(0) * MINUTE);
+    let at = |index: usize| minutes.from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
     let column = |(index, starts): (usize, &i64)| BarColumn {
         name: steps::name(at(index), zone),
         href: None,
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn what_fires_often_is_told_by_how_often() {
         let noon = at("2026-11-26T12:00:00Z");
-        assert_eq!(often(&[noon, noon.plus(30_000)]).as_deref(), Some("every 30 s"));
-        assert_eq!(often(&[noon, noon.plus(OFTEN)]), None);
+        assert_eq!(often(&[noon, noon.later(30_000)]).as_deref(), Some("every 30 s"));
+        assert_eq!(often(&[noon, noon.later(OFTEN)]), None);
         assert_eq!(often(&[noon]), None);
     }
 }
