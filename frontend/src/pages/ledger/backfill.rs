@@ -174,8 +174,7 @@ mod tests {
 
     #[test]
     fn what_was_made_up_for_is_not_lost() {
-        let run =
-            json!({ "run": { "id": "r", "state": "SUCCEEDED", "startedAt": null, "durationMs": 1, "latenessMs": 1, "node": null } });
+        let run = json!({ "run": { "id": "r", "state": "SUCCEEDED", "startedAt": null, "durationMs": 1, "latenessMs": 1, "node": null } });
         assert!(!is_lost(&row("a", "2026-11-26T06:00:00Z", &run)));
         assert!(is_lost(&row("a", "2026-11-26T06:00:00Z", &json!({}))));
     }
