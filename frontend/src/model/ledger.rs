@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::{Fire, ReasonCode, Row, Verdict, full::Full, run::ScheduleRef};
+
 /// A row of the ledger with the schedule that it belongs to.
 pub(crate) type LedgerRow = Full<Fire, LedgerMore>;
 
