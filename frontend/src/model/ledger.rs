@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::{Fire, ReasonCode, Row, Verdict, full::Full, run::ScheduleRef};
-use crate::time::Moment;
 
 /// A row of the ledger with the schedule that it belongs to.
 pub(crate) type LedgerRow = Full<Fire, LedgerMore>;
@@ -24,8 +23,6 @@ impl Row for LedgerRow {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LedgerTotals {
-    pub(crate) from: Moment,
-    pub(crate) until: Moment,
     pub(crate) expected: i64,
     pub(crate) ran: i64,
     pub(crate) skipped: i64,

@@ -77,11 +77,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
         // The form has no fields for it, and a module declares it already.
         Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
-        // A module file says it in full; the form does not have it in full.
-        Work::Kept => {}
         task @ Work::Task { .. } => add(true, "task", task_of(task)),
-        // The form has no fields for it: a file would say less than what is there.
-        Work::Kept => {}
     }
     let misfire = misfire(plan);
     add(misfire != json!({}), "misfire", misfire.clone());
