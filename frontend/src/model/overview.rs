@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Named, NodeState, Percentiles, RunState, run::ScheduleRef};
+use super::{Named, NodeState, Percentiles, RunState};
 use crate::time::Moment;
 
 /// What the overview asks for at once.
@@ -102,13 +102,6 @@ pub(crate) struct Seen {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SeenUntil {
     pub(crate) seen_until: Option<Moment>,
-}
-
-/// A fire that is to come.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Upcoming {
-    pub(crate) at: Moment,
-    pub(crate) schedule: ScheduleRef,
 }
 
 /// One server process.

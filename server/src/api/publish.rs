@@ -29,7 +29,7 @@ pub(crate) enum Broker {
 
 /// How the servers of a broker are reached.
 #[derive(SimpleObject)]
-pub(crate) struct BrokerConnection {
+pub(crate) struct BrokerAddress {
     /// As `host` or `host:port`.
     servers: Vec<String>,
     tls: bool,
@@ -41,7 +41,7 @@ pub(crate) struct BrokerConnection {
 /// A topic of Kafka.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
-    connection: BrokerConnection,
+    connection: BrokerAddress,
     /// How a name and a password are proven.
     sasl: Sasl,
     topic: String,
@@ -68,7 +68,7 @@ pub(crate) enum Sasl {
 /// A subject of NATS JetStream.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
-    connection: BrokerConnection,
+    connection: BrokerAddress,
     subject: String,
     /// The stream that has to take the event.
     stream: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) struct NatsSubject {
 /// An exchange of RabbitMQ.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
-    connection: BrokerConnection,
+    connection: BrokerAddress,
     vhost: String,
     /// Empty: the default exchange.
     exchange: String,
@@ -87,7 +87,7 @@ pub(crate) struct RabbitmqExchange {
 /// A stream of Redis.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
-    connection: BrokerConnection,
+    connection: BrokerAddress,
     database: i32,
     stream: String,
     /// About how many entries the stream keeps.
@@ -180,7 +180,7 @@ impl From<target::Broker> for Broker {
     }
 }
 
-impl From<target::Connection> for BrokerConnection {
+impl From<target::Connection> for BrokerAddress {
     fn from(connection: target::Connection) -> Self {
         Self {
             servers: connection.servers,

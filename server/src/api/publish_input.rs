@@ -33,7 +33,7 @@ pub(crate) enum BrokerInput {
 
 /// How the servers of a broker are reached.
 #[derive(InputObject)]
-pub(crate) struct BrokerConnectionInput {
+pub(crate) struct BrokerAddressInput {
     /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
     servers: Vec<String>,
     /// Whether connections are encrypted, with the server's certificate checked.
@@ -47,7 +47,7 @@ pub(crate) struct BrokerConnectionInput {
 /// A topic of Kafka.
 #[derive(InputObject)]
 pub(crate) struct KafkaTopicInput {
-    connection: BrokerConnectionInput,
+    connection: BrokerAddressInput,
     /// How a name and a password are proven.
     #[graphql(default_with = "Sasl::Plain")]
     sasl: Sasl,
@@ -61,7 +61,7 @@ pub(crate) struct KafkaTopicInput {
 /// A subject that a stream of NATS JetStream listens to.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
-    connection: BrokerConnectionInput,
+    connection: BrokerAddressInput,
     subject: String,
     /// The stream that has to take the event; any if there is none.
     stream: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct NatsSubjectInput {
 /// An exchange of RabbitMQ.
 #[derive(InputObject)]
 pub(crate) struct RabbitmqExchangeInput {
-    connection: BrokerConnectionInput,
+    connection: BrokerAddressInput,
     #[graphql(default = "/")]
     vhost: String,
     /// The default exchange if it is empty.
@@ -83,7 +83,7 @@ pub(crate) struct RabbitmqExchangeInput {
 /// A stream of Redis.
 #[derive(InputObject)]
 pub(crate) struct RedisStreamInput {
-    connection: BrokerConnectionInput,
+    connection: BrokerAddressInput,
     #[graphql(default)]
     database: u16,
     /// Key of the stream.
@@ -176,8 +176,8 @@ impl From<BrokerInput> for target::Broker {
     }
 }
 
-impl From<BrokerConnectionInput> for target::Connection {
-    fn from(input: BrokerConnectionInput) -> Self {
+impl From<BrokerAddressInput> for target::Connection {
+    fn from(input: BrokerAddressInput) -> Self {
         Self {
             servers: input.servers,
             tls: input.tls,

@@ -86,7 +86,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("doctor", "carillon doctor --config /etc/carillon/carillon.toml"),
             ("migrate", "carillon migrate --status"),
             ("backup", "carillon backup --to /var/backups"),
-            ("restore", "carillon restore --from /var/backups/carillon-20261126T020000Z.db"),
+            ("restore", "carillon restore /var/backups/carillon-20261126T020000Z.db"),
             ("retention", "carillon retention --dry-run"),
         ],
     },

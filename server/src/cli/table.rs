@@ -69,6 +69,7 @@ pub(super) fn render<const N: usize>(
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
     let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
     if looks.colour {
         table.enforce_styling();
     } else {

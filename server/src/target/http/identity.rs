@@ -41,16 +41,22 @@ impl fmt::Debug for Identity {
 }
 
 /// The clients of the identities that were used last.
-#[derive(Debug, Default)]
-pub(super) struct Clients(Mutex<VecDeque<([u8; 32], Client)>>);
+#[derive(Debug)]
+pub(super) struct Clients<C = Client>(Mutex<VecDeque<([u8; 32], C)>>);
 
-impl Clients {
+impl<C> Default for Clients<C> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<C: Clone> Clients<C> {
     /// The client of that identity; `make` makes it where there is none yet.
     pub(super) fn get<E>(
         &self,
         identity: &Identity,
-        make: impl FnOnce() -> Result<Client, E>,
-    ) -> Result<Client, E> {
+        make: impl FnOnce() -> Result<C, E>,
+    ) -> Result<C, E> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = clients.iter().position(|(digest, _)| *digest == identity.digest);
         let client = match found.and_then(|index| clients.remove(index)) {
@@ -84,8 +90,8 @@ mod tests {
 
     #[test]
     fn the_clients_used_last_are_kept() {
-        let clients = Clients::default();
-        let make = || Ok::<_, ()>(Client::new());
+        let clients = Clients::<u8>::default();
+        let make = || Ok::<_, ()>(1);
         let identities: Vec<Identity> = (0..=MAX_CLIENTS)
             .map(|_| pem())
             .map(|(certificate, key)| Identity::from_pem(&format!("{certificate}{key}")).unwrap())

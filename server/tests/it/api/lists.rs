@@ -36,7 +36,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("AlertRule.channels", Limit(10)),
     ("AlertRule.on", Own),
     ("AlertRulePreview.messages", Limit(200)),
-    ("BrokerConnection.servers", Limit(8)),
+    ("BrokerAddress.servers", Limit(8)),
     ("BufferPayload.purged", Limit(1_000)),
     ("Calendar.dates", Limit(2_000)),
     ("Calendar.ranges", Limit(2_000)),

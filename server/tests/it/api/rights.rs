@@ -64,6 +64,16 @@ fn queries() -> Vec<(&'static str, String)> {
         ("sessions", "sessions { id }".into()),
         ("auditEvents", "auditEvents { nodes { id } }".into()),
         ("calendarFeeds", "calendarFeeds { id }".into()),
+        ("ledger", "ledger { nodes { id } }".into()),
+        ("ledgerTotals", "ledgerTotals { expected }".into()),
+        ("problems", "problems { count }".into()),
+        ("shards", "shards { number }".into()),
+        ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
+        ("upcomingByMinute", "upcomingByMinute { starts }".into()),
+        (
+            "definitionEffect",
+            format!("definitionEffect(scheduleId: {ID}, {TIMING}) {{ isComplete }}"),
+        ),
     ]
 }
 
@@ -262,17 +272,40 @@ fn mutations() -> Vec<(&'static str, String)> {
             "setNamespaceQuotas",
             "setNamespaceQuotas(namespace: \"default\", quotas: {}) { namespace { id } }".into(),
         ),
+        ("drainNode", format!("drainNode(id: {ID}, reason: \"x\") {{ node {{ id }} }}")),
+        ("undrainNode", format!("undrainNode(id: {ID}) {{ node {{ id }} }}")),
+        (
+            "testCall",
+            "testCall(input: { target: { noop: {} } }) { succeeded }".into(),
+        ),
+        (
+            "updateMySettings",
+            "updateMySettings(input: { theme: DARK }) { settings { theme } }".into(),
+        ),
+        (
+            "saveView",
+            "saveView(input: { page: \"runs\", name: \"x\", query: \"x\" }) { view { id } }".into(),
+        ),
+        ("deleteView", format!("deleteView(id: {ID}) {{ id }}")),
+        (
+            "setFavourite",
+            format!("setFavourite(scheduleId: {ID}, isFavourite: true) {{ schedule {{ id }} }}"),
+        ),
     ]
 }
 
 /// What everybody may order of what is their own.
-const OWN: [&str; 6] = [
+const OWN: [&str; 10] = [
     "changePassword",
     "revokeSession",
     "createApiToken",
     "revokeApiToken",
     "createCalendarFeed",
     "revokeCalendarFeed",
+    "updateMySettings",
+    "saveView",
+    "deleteView",
+    "setFavourite",
 ];
 
 fn subscriptions() -> Vec<(&'static str, String)> {
@@ -384,6 +417,9 @@ async fn an_operator_operates_and_does_not_edit() {
         "createAlertRule",
         "updateAlertRule",
         "deleteAlertRule",
+        "drainNode",
+        "undrainNode",
+        "testCall",
     ];
     for (name, query) in mutations() {
         let query = format!("mutation {{ {query} }}");
