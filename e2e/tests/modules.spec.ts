@@ -23,7 +23,7 @@ function shown(page: string, language: "yaml" | "toml"): string[] {
 }
 
 const ajv = new Ajv2020({ strict: true, allErrors: true });
-for (const format of ["int64", "int32", "uint8", "double"]) ajv.addFormat(format, true);
+for (const format of ["int64", "int32", "uint8", "uint16", "uint32", "uint64", "double"]) ajv.addFormat(format, true);
 ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/);
 const validate = ajv.compile(JSON.parse(read("server/module.schema.json")));
 

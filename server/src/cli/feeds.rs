@@ -127,10 +127,7 @@ impl Action {
 
 async fn feeds(session: &Session<'_>, action: &'static str) -> Result<Vec<Value>, CliError> {
     let mut answer = session.ask(action, LIST, json!({})).await?;
-    match answer["calendarFeeds"].take() {
-        Value::Array(feeds) => Ok(feeds),
-        _ => Ok(Vec::new()),
-    }
+    Ok(serde_json::from_value(answer["calendarFeeds"].take()).unwrap_or_default())
 }
 
 async fn id(session: &Session<'_>, action: &'static str, feed: &str) -> Result<Value, CliError> {

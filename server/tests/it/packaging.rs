@@ -89,7 +89,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     // A key that a volume would bring.
     let key = secrets_key(folder.path());
     let here = file.replace("/etc/carillon-secrets/secrets.key", key.to_str().unwrap());
-    std::fs::write(&path, here).unwrap();
+    fs::write(&path, here).unwrap();
     let database = TestDatabase::postgres().await;
     let server = Server::start_with(&database, &["--config", path.to_str().unwrap()]);
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
@@ -143,7 +143,7 @@ fn the_unit_is_good_and_shuts_off_what_is_not_needed() {
     let here = unit.replace(line[0], env!("CARGO_BIN_EXE_carillon"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.service");
-    std::fs::write(&path, here).unwrap();
+    fs::write(&path, here).unwrap();
     let path = path.to_str().unwrap();
     for args in
         [&["verify", "--man=no", path][..], &["security", "--offline=true", "--threshold=20", path]]

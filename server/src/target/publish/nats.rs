@@ -238,7 +238,7 @@ impl Codec for Protocol {
             out.extend(part);
         }
         // Whoever has gone waits for nothing: the table must not grow with a server that is silent.
-        if self.waiting.len() > 1_024 && number % 1_024 == 0 {
+        if self.waiting.len() > 1_024 && number.is_multiple_of(1_024) {
             self.waiting.retain(|_, waiting| !waiting.is_closed());
         }
         self.waiting.insert(number, reply);

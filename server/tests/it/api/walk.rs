@@ -223,7 +223,10 @@ impl Walk {
     pub(super) fn places_for_names(&self, root: &str) -> Vec<Place> {
         self.all_places(root, &|place, kind| {
             let names_itself = place.path == ["name"] && is_among(&NAMED, &place.field);
-            kind == "String" && (names_itself || is_among(&NAMING, place.path.last().unwrap()))
+            // What lies in a target names something of the receiver's, such as a queue's group.
+            let is_of_receiver = place.path.iter().any(|part| part == "target");
+            let is_name = names_itself || is_among(&NAMING, place.path.last().unwrap());
+            kind == "String" && is_name && !is_of_receiver
         })
     }
 

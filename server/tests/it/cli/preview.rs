@@ -91,7 +91,7 @@ fn other_bad_input_names_its_flag() {
     let zone = preview(&["@daily", "--tz", "Mars/Base"]).refused(2);
     assert!(zone.starts_with("--tz \"Mars/Base\""), "{zone}");
     for (args, flag) in [
-        (["--from", "yesterday"], "--from"),
+        (["--from", "yestermorn"], "--from"),
         (["--count", "0"], "--count"),
         (["--count", "10001"], "--count"),
         (["--dst-gap", "jump"], "--dst-gap"),

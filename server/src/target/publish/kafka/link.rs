@@ -19,7 +19,7 @@ pub(super) struct Asked {
     pub(super) key: i16,
     pub(super) version: i16,
     pub(super) body: Vec<u8>,
-    pub(super) reply: oneshot::Sender<Result<Vec<u8>, Problem>>,
+    pub(super) reply: Reply,
 }
 
 /// Asks, and waits for the answer.
@@ -37,8 +37,11 @@ pub(super) async fn ask(
 #[derive(Default)]
 pub(super) struct Protocol {
     next: i32,
-    waiting: VecDeque<(i32, oneshot::Sender<Result<Vec<u8>, Problem>>)>,
+    waiting: VecDeque<(i32, Reply)>,
 }
+
+/// Where the answer to a request goes.
+type Reply = oneshot::Sender<Result<Vec<u8>, Problem>>;
 
 impl Codec for Protocol {
     type Request = Asked;
