@@ -144,7 +144,8 @@ mod tests {
 
     fn row(schedule: &str, at: &str, change: &Value) -> LedgerRow {
         let mut row = json!({
-            "id": "x", "scheduledAt": at, "lastScheduledAt": at, "local": "", "offset": "", "kind": "NORMAL",
+            "id": "x", "scheduleVersion": 1, "dueAt": at, "claimedAt": at, "decidedAt": at, "node": "a",
+            "scheduledAt": at, "lastScheduledAt": at, "local": "", "offset": "", "kind": "NORMAL",
             "verdict": "MISSED", "count": 1, "recoveryAttempts": 0, "run": null, "namespace": "default",
             "reason": { "code": "OUTAGE", "text": "" },
             "schedule": { "id": schedule, "name": schedule, "timing": { "zone": "UTC" } },
@@ -171,8 +172,9 @@ mod tests {
 
     #[test]
     fn what_was_made_up_for_is_not_lost() {
-        let run =
-            json!({ "run": { "id": "r", "state": "SUCCEEDED", "durationMs": 1, "latenessMs": 1 } });
+        let run = json!({ "run": {
+            "id": "r", "state": "SUCCEEDED", "startedAt": null, "durationMs": 1, "latenessMs": 1, "node": null,
+        } });
         assert!(!is_lost(&row("a", "2026-11-26T06:00:00Z", &run)));
         assert!(is_lost(&row("a", "2026-11-26T06:00:00Z", &json!({}))));
     }
