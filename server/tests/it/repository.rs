@@ -10,6 +10,7 @@ use std::{
 /// relative to a place outside the sources.
 const NOT_READ: &[&str] = &[
     "dist",
+    "target/console.css",
     "UTC",
     "admin",
     "audit/export",

@@ -60,7 +60,7 @@ async fn an_acknowledged_event_settles_its_run(database: TestDatabase) {
     assert_eq!(events.len(), 1);
     let due = world.ledger(schedule.id).await[0].scheduled_at.utc();
     let id = events[0]["id"].as_str().unwrap();
-    assert!(id.starts_with(&format!("{}-{}", schedule.name, due.timestamp())), "{id}");
+    assert!(id.starts_with(&format!("{}-{}", schedule.id, due.timestamp())), "{id}");
     assert_eq!(events[0]["data"]["payload"]["run"], json!(done.id));
     assert_eq!(events[0]["data"]["schedule_id"], json!(schedule.id));
     let output = world.attempts(done.id).await[0].output.clone().unwrap();
