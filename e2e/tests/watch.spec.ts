@@ -50,7 +50,7 @@ test("a problem is paused with a reason, or hidden until it happens again", asyn
   await dialog.getByRole("button", { name: "Pause", exact: true }).click();
   await expect(problem.getByRole("button", { name: "Pause fails" })).toHaveCount(0);
   // It fails no more, so it stays hidden.
-  await problem.getByRole("button", { name: "Hide fails until it happens again" }).click();
+  await problem.getByRole("button", { name: "Acknowledge fails: hidden until it happens again" }).click();
   await expect(problem).toHaveCount(0);
   await page.reload();
   await expect(page.getByText("1 hidden until they happen again.")).toBeVisible();

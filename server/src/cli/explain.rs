@@ -81,9 +81,9 @@ impl Explain {
         // The ledger keeps milliseconds, and what is asked for is part of it.
         let before = at + TimeDelta::milliseconds(1);
         let asked = json!({ "id": id, "before": before });
-        let fire = self.server.ask(ACTION, &query, asked).await?["fires"]["nodes"][0].take();
-        if !fire.is_null() {
-            return Ok(fire);
+        let mut answer = self.server.ask(ACTION, &query, asked).await?;
+        if let Some(fire) = answer.pointer_mut("/fires/nodes/0") {
+            return Ok(fire.take());
         }
         let problem = format!("no fire of '{}' was due until {at}", self.which);
         Err(ClientError::Refused { action: ACTION, problem }.into())

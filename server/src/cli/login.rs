@@ -25,7 +25,7 @@ use crate::{clock::Clock, config::Span};
 /// for. Either is kept in a file that only you can read.
 #[derive(Debug, Args)]
 pub(super) struct Login {
-    /// Address of the server, such as https://carillon.example
+    /// Address of the server, such as `https://carillon.example`
     #[arg(value_name = "URL")]
     address: String,
     /// What to call it here [default: its host and port]

@@ -120,7 +120,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     let ledger = (problem.kind == ProblemKind::LosingFires).then(|| {
         let query = format!("schedule:\"{name}\"");
         let href = Route::Ledger.narrowed(&[("verdict", "missed"), ("q", &query)]);
-        let label = format!("Lost fires of {name}");
+        let label = format!("Which fires of {name} were lost");
         view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any()
     });
     let rerun =
@@ -137,7 +137,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
                     Err(failure) => tools.actor.complain(&failure),
                 });
             };
-            labelled("Rerun", format!("Run {name} again"), again)
+            labelled("Rerun", format!("Rerun {name}"), again)
         });
     let pause = (operates && problem.schedule.pause.is_none()).then(|| {
         let schedule = (problem.schedule.id.clone(), name.clone());
@@ -148,9 +148,13 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
         labelled("Pause", format!("Pause {name}"), ask)
     });
     let (key, last) = (problem.key(), problem.last);
-    let hide = labelled("Acknowledge", format!("Hide {name} until it happens again"), move || {
-        tools.hidden.hide(&key, last);
-    });
+    let hide = labelled(
+        "Acknowledge",
+        format!("Acknowledge {name}: hidden until it happens again"),
+        move || {
+            tools.hidden.hide(&key, last);
+        },
+    );
     view! { {log}{ledger}{rerun}{pause}{hide} }.into_any()
 }
 

@@ -124,7 +124,7 @@ impl ByFigure {
     }
 }
 
-/// A page of the namespace's runs, sorted by a figure: of the newest [`MAX_SORTED`] that match.
+/// A page of the namespace's runs, sorted by a figure: of the newest `MAX_SORTED` that match.
 pub async fn page_by_figure(
     store: &Store,
     namespace: Uuid,

@@ -97,7 +97,7 @@ async fn a_table_is_no_wider_than_the_terminal() {
     let create = ["namespace", "create", "billing", "--reason", why];
     Command::new(&create).on(&database).run().done();
     let binary = env!("CARGO_BIN_EXE_carillon");
-    let show = format!("stty cols 100; exec '{binary}' audit");
+    let show = format!("stty rows 40 cols 100; exec '{binary}' audit");
     let script = process::Command::new("script")
         .args(["-qec", &show, "/dev/null"])
         .env("CARILLON_DATABASE__URL", &database.url)
