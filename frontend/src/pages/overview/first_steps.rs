@@ -33,7 +33,7 @@ pub(super) fn first_steps() -> AnyView {
         let copy = move || copy_text(command.to_owned(), notices, "The command is copied.");
         view! {
             <li class="step">
-                <h3>{title}</h3>
+                <h2>{title}</h2>
                 <p class="muted">{why}</p>
                 <div class="step-command"><code>{command}</code>{button(Look::Plain, None, "Copy", copy)}</div>
             </li>
@@ -46,7 +46,7 @@ pub(super) fn first_steps() -> AnyView {
             <p class="empty-title">"Nothing is scheduled yet"</p>
             <ol>
                 <li class="step">
-                    <h3>"Make a schedule"</h3>
+                    <h2>"Make a schedule"</h2>
                     <p class="muted">"Type a time, see what it means, and say what is to run."</p>
                     <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a>
                 </li>

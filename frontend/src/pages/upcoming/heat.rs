@@ -87,8 +87,13 @@ fn cell(
     chosen: RwSignal<Option<Moment>>,
 ) -> AnyView {
     let Some(hour) = hour else { return view! { <td class="week-heat-none"></td> }.into_any() };
-    let name =
+    let exact =
         format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
+    // What is written on it is a part of its name, for those who speak to their browser.
+    let name = match hour.fires {
+        0..1_000 => exact.clone(),
+        fires => format!("{}, {exact}", short(fires)),
+    };
     let at = hour.at;
     // A tab leads to the chosen hour, or to the first; the arrows go on from there.
     let stop = move || {
@@ -103,7 +108,7 @@ fn cell(
                 id=format!("hour-{}", at.millis())
                 data-level=level(hour.fires, most)
                 data-at=at.millis()
-                title=name.clone()
+                title=exact
                 aria-label=name
                 aria-pressed=move || (chosen.get() == Some(at)).to_string()
                 tabindex=stop
