@@ -271,6 +271,7 @@ impl Left {
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
         let left = match (left, total) {
             (Some(left), Some(MAX_COUNTED)) => format!("at least {left} are left"),
+            (Some(1), _) => "1 is left".to_owned(),
             (Some(left), _) => format!("{left} are left"),
             (None, _) => "there are more".to_owned(),
         };

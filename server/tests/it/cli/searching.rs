@@ -74,5 +74,5 @@ async fn lists_go_through_all_pages_or_say_that_there_are_more() {
         ask(&["trigger", name]).run().done();
     }
     let runs = ask(&["runs", "--limit", "1"]).run();
-    assert!(runs.err.contains("1 shown, and there are more"), "{runs:?}");
+    assert!(runs.err.contains("1 shown, 1 is left"), "{runs:?}");
 }
