@@ -70,10 +70,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let few = desk.command(&["fires", "--schedule", "tick", "--limit", "2"]).run();
     assert_eq!((few.out.lines().count(), few.code), (3, 0), "{few:?}");
     assert!(few.out.starts_with("FIRE  ") && few.out.contains("  started  "), "{few:?}");
-    assert!(
-        few.err.contains("2 shown, ") && few.err.contains(" left: give --limit"),
-        "{few:?}"
-    );
+    assert!(few.err.contains("2 shown, ") && few.err.contains(" left: give --limit"), "{few:?}");
     let wrong = desk.command(&["fires", "--schedule", "tick", "--since", "soon"]).run().refused(2);
     assert!(wrong.contains("yesterday 02:00"), "{wrong}");
 
