@@ -30,6 +30,7 @@ pub(super) fn text(code: i16) -> String {
         35 => "the broker does not know this version of the protocol",
         45 | 47 | 59 | 90 => "the broker has forgotten us; whether it has the event is not known",
         44 => "the topic's rules do not allow the event",
+        46 => "the broker takes the event for another one",
         53 => "we may not write idempotently",
         56 => "the broker cannot write to its disk",
         58 => "name or password is wrong",

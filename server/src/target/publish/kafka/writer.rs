@@ -123,7 +123,10 @@ impl Writer {
         let (mut pause, mut was_sent) = (PAUSE, false);
         loop {
             let problem = match self.send(&bytes).await {
-                Ok((codes::NONE | codes::DUPLICATE, offset)) => {
+                // What was never sent is no duplicate: somebody else writes under our id.
+                Ok((code, offset))
+                    if code == codes::NONE || (code == codes::DUPLICATE && was_sent) =>
+                {
                     let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
                     // Behind the last number comes 0.
                     let sequence = producer.sequence.checked_add(count);
