@@ -7,13 +7,16 @@
 mod open_files;
 mod own_key;
 mod runtimes;
+mod settings;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use open_files::{open_files, raise_open_files};
+use open_files::raise_open_files;
 use own_key::{make_own_key, with_own_key};
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
+pub use settings::{database, quotas, retention};
+use settings::{limits, policy, settings};
 use tokio::{
     net::TcpListener,
     task::{JoinError, JoinHandle},
@@ -28,10 +31,9 @@ use crate::{
     commands::Commands,
     config::{Backend, Config, NoToken, Role, UnreadFile},
     engine::{self, Engine, EngineError, Signals},
-    store::{Migrations, Options, Store, StoreError},
+    store::{Options, Store, StoreError},
     target::{
-        CommandLimits, CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError,
-        drop_dumpable, programs_user,
+        CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError, drop_dumpable,
     },
     telemetry::Telemetry,
     vault::{Key, NotAKey, Vault, VaultError},
@@ -49,10 +51,6 @@ const PROBES: usize = 64;
 
 /// How long the last answers may take once all else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
-
-/// Between these lies how long a transaction may be silent.
-const MIN_IDLE: Duration = Duration::from_secs(5);
-const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// How long after the grace the server has ended, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
@@ -333,30 +331,6 @@ fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     Ok(())
 }
 
-/// How many connections HTTP may have.
-fn limits(config: &Config) -> web::Limits {
-    let many = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-    let connections = &config.connections;
-    let limits = match connections.max {
-        Some(max) => web::Limits::with_connections(many(max)),
-        None => web::Limits::with_files(open_files(), config.database.connections),
-    };
-    let per_address = connections.per_address.map_or(limits.per_address, many);
-    web::Limits { per_address, ..limits }
-}
-
-/// How the configured database is opened.
-pub fn database(config: &Config) -> Options {
-    Options {
-        migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
-        connections: config.database.connections,
-        // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
-        // a short expiry must not end a transaction that is only slow.
-        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
-        ..Options::new(config.database.url.expose_secret())
-    }
-}
-
 /// The configured keys for secrets, or the one that the server made for itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
@@ -416,86 +390,4 @@ async fn listen(setting: &'static str, listen: SocketAddr) -> Result<TcpListener
         let help = format!("{help} by {setting}");
         AppError::Listen { listen, source, help }
     })
-}
-
-fn policy(config: &Config) -> Result<Policy, AppError> {
-    let read = |path: &PathBuf| {
-        std::fs::read_to_string(path)
-            .map_err(|source| AppError::CaFile { path: path.clone(), source })
-    };
-    Ok(Policy {
-        commands: config.allow_commands,
-        command: if config.allow_commands {
-            command_policy(config)?
-        } else {
-            CommandPolicy::default()
-        },
-        private_addresses: config.egress.private_addresses,
-        output_limit_bytes: usize::try_from(config.targets.output_limit_bytes)
-            .unwrap_or(usize::MAX),
-        ca_pem: config.egress.ca_file.as_ref().map(read).transpose()?,
-    })
-}
-
-/// What programs may do, once they may run at all.
-fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
-    let commands = &config.commands;
-    let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
-    let limit = |limit: u64| Some(limit).filter(|limit| *limit > 0);
-    Ok(CommandPolicy {
-        namespaces: (!is_everywhere).then(|| commands.namespaces.clone()),
-        programs: commands.programs.iter().map(PathBuf::from).collect(),
-        user: programs_user(commands.user.as_deref())?,
-        users: commands.users.clone(),
-        limits: CommandLimits {
-            processes: limit(commands.max_processes),
-            open_files: limit(commands.max_open_files),
-            file_bytes: limit(commands.max_file_bytes),
-            memory_bytes: limit(commands.max_memory_bytes),
-        },
-    })
-}
-
-/// What becomes of old history.
-pub fn retention(config: &Config) -> crate::model::Retention {
-    let retention = &config.retention;
-    crate::model::Retention {
-        days: i32::try_from(retention.days).unwrap_or(i32::MAX),
-        interval: retention.interval.0,
-        answers: retention.idempotency.0,
-    }
-}
-
-/// What a namespace may use for which nothing else is set.
-pub fn quotas(config: &Config) -> crate::model::Quotas {
-    let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
-    crate::model::Quotas {
-        schedules: limit(config.quotas.schedules),
-        fires_a_minute: limit(config.quotas.fires_a_minute),
-        live_runs: limit(config.quotas.live_runs),
-        log_bytes_a_day: limit(config.quotas.log_bytes_a_day),
-    }
-}
-
-fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
-    let defaults = engine::Settings::default();
-    engine::Settings {
-        node_name: config.node_name(address),
-        roles: config.node.roles,
-        tags: config.node.tags.clone(),
-        second_owner_after: config.cluster.second_owner_after.0,
-        capacity: match config.node.capacity {
-            Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
-            None => defaults.capacity,
-        },
-        quotas: quotas(config),
-        max_share: config.node.max_share.unwrap_or(defaults.max_share),
-        heartbeat_interval: config.engine.heartbeat_interval.0,
-        heartbeat_expiry: config.engine.heartbeat_expiry.0,
-        recovery_interval: config.engine.recovery_interval.0,
-        lost_after: config.engine.lost_after.0,
-        public_url: config.public_url.clone(),
-        retention: Some(retention(config)),
-        ..defaults
-    }
 }

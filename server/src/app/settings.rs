@@ -1,0 +1,124 @@
+//! What the parts of the server are given, read from the configuration.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use secrecy::ExposeSecret;
+
+use super::{AppError, open_files::open_files};
+use crate::{
+    config::Config,
+    engine,
+    store::{Migrations, Options},
+    target::{CommandLimits, CommandPolicy, Policy, UserError, programs_user},
+    web,
+};
+
+/// Between these lies how long a transaction may be silent.
+const MIN_IDLE: Duration = Duration::from_secs(5);
+const MAX_IDLE: Duration = Duration::from_secs(30);
+
+/// How many connections HTTP may have.
+pub(super) fn limits(config: &Config) -> web::Limits {
+    let many = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let connections = &config.connections;
+    let limits = match connections.max {
+        Some(max) => web::Limits::with_connections(many(max)),
+        None => web::Limits::with_files(open_files(), config.database.connections),
+    };
+    let per_address = connections.per_address.map_or(limits.per_address, many);
+    web::Limits { per_address, ..limits }
+}
+
+/// How the configured database is opened.
+pub fn database(config: &Config) -> Options {
+    Options {
+        migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
+        connections: config.database.connections,
+        // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
+        // a short expiry must not end a transaction that is only slow.
+        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
+        ..Options::new(config.database.url.expose_secret())
+    }
+}
+
+pub(super) fn policy(config: &Config) -> Result<Policy, AppError> {
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path)
+            .map_err(|source| AppError::CaFile { path: path.clone(), source })
+    };
+    Ok(Policy {
+        commands: config.allow_commands,
+        command: if config.allow_commands {
+            command_policy(config)?
+        } else {
+            CommandPolicy::default()
+        },
+        private_addresses: config.egress.private_addresses,
+        output_limit_bytes: usize::try_from(config.targets.output_limit_bytes)
+            .unwrap_or(usize::MAX),
+        ca_pem: config.egress.ca_file.as_ref().map(read).transpose()?,
+    })
+}
+
+/// What programs may do, once they may run at all.
+fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
+    let commands = &config.commands;
+    let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
+    let limit = |limit: u64| Some(limit).filter(|limit| *limit > 0);
+    Ok(CommandPolicy {
+        namespaces: (!is_everywhere).then(|| commands.namespaces.clone()),
+        programs: commands.programs.iter().map(PathBuf::from).collect(),
+        user: programs_user(commands.user.as_deref())?,
+        users: commands.users.clone(),
+        limits: CommandLimits {
+            processes: limit(commands.max_processes),
+            open_files: limit(commands.max_open_files),
+            file_bytes: limit(commands.max_file_bytes),
+            memory_bytes: limit(commands.max_memory_bytes),
+        },
+    })
+}
+
+/// What becomes of old history.
+pub fn retention(config: &Config) -> crate::model::Retention {
+    let retention = &config.retention;
+    crate::model::Retention {
+        days: i32::try_from(retention.days).unwrap_or(i32::MAX),
+        interval: retention.interval.0,
+        answers: retention.idempotency.0,
+    }
+}
+
+/// What a namespace may use for which nothing else is set.
+pub fn quotas(config: &Config) -> crate::model::Quotas {
+    let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
+    crate::model::Quotas {
+        schedules: limit(config.quotas.schedules),
+        fires_a_minute: limit(config.quotas.fires_a_minute),
+        live_runs: limit(config.quotas.live_runs),
+        log_bytes_a_day: limit(config.quotas.log_bytes_a_day),
+    }
+}
+
+pub(super) fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
+    let defaults = engine::Settings::default();
+    engine::Settings {
+        node_name: config.node_name(address),
+        roles: config.node.roles,
+        tags: config.node.tags.clone(),
+        second_owner_after: config.cluster.second_owner_after.0,
+        capacity: match config.node.capacity {
+            Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
+            None => defaults.capacity,
+        },
+        quotas: quotas(config),
+        max_share: config.node.max_share.unwrap_or(defaults.max_share),
+        heartbeat_interval: config.engine.heartbeat_interval.0,
+        heartbeat_expiry: config.engine.heartbeat_expiry.0,
+        recovery_interval: config.engine.recovery_interval.0,
+        lost_after: config.engine.lost_after.0,
+        public_url: config.public_url.clone(),
+        retention: Some(retention(config)),
+        ..defaults
+    }
+}
