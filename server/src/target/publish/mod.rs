@@ -8,7 +8,7 @@
 //!
 //! The protocols are spoken here, as far as a publisher needs them, over connections that one
 //! `Dialer` opens: so one policy says where they go and whom they trust
-//! (docs/decisions/0084). Connections are shared by all tasks that reach a broker in the same way,
+//! (docs/decisions/0080). Connections are shared by all tasks that reach a broker in the same way,
 //! and made again when they break.
 //!
 //! - `definition`: what a user writes

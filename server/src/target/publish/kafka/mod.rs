@@ -1,7 +1,7 @@
 //! Kafka: an idempotent producer.
 //!
 //! Only what a producer needs is here, in versions of the protocol that every broker from 2.5 to 4.x
-//! speaks (docs/decisions/0084). A partition has a writer of its own, which hands over one batch
+//! speaks (docs/decisions/0080). A partition has a writer of its own, which hands over one batch
 //! after the other, each with the producer's id and a sequence number: a batch whose
 //! acknowledgement was lost is sent again, and the broker knows it.
 //!
