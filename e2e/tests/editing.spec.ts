@@ -43,7 +43,7 @@ test("an edit in the form changes what was typed and nothing else", async ({
           body: "kept",
           expectedStatus: ["200-204"],
           output: "MERGE",
-          signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+          signingSecret: "{{ secrets.hook_key }}",
         },
       },
       timeoutSeconds: 12.5,

@@ -66,5 +66,5 @@ pub use publish::{
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
-pub(crate) use template::is_reference;
 pub use template::{Names, Scope, TemplateUse, Unfilled};
+pub(crate) use template::{is_reference, is_template};

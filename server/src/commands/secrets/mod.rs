@@ -2,9 +2,11 @@
 //! mask back.
 //!
 //! - `vault`: secrets set and deleted; `rotation`: what is sealed, sealed anew
+//! - `literal`: credentials in clear, refused
 //! - `watchdog`: the addresses that a schedule calls, checked
 //! - `unset`: secrets that definitions ask for and that are not there
 
+pub(super) mod literal;
 pub(super) mod rotation;
 pub(super) mod unset;
 pub(super) mod vault;

@@ -175,6 +175,7 @@ impl Commands {
             let scope = Scope { before, ..Scope::ALONE };
             let checked = self.executor.check_in(&task.target, scope);
             checked.map_err(|error| BadInput::target(&field, error))?;
+            secrets::literal::check(&field, &task.target)?;
         }
         let json = json_of(definition)?;
         if check::has_nul(&json) {

@@ -109,7 +109,7 @@ impl Target {
 }
 
 /// Whether a text is one.
-fn is_template(text: &str) -> bool {
+pub(crate) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 

@@ -130,8 +130,8 @@ async fn no_secret_is_in_the_log(database: TestDatabase) {
         "timing": { "expressions": ["0 2 * * *"] },
         "context": { "api_key": "hunter2-context" },
         "task": { "target": { "http": {
-            "url": "https://example.org/?token=hunter2-url",
-            "headers": [{ "name": "Authorization", "value": "Bearer hunter2-header" }],
+            "url": "https://example.org/?row=hunter2-url",
+            "headers": [{ "name": "X-Account", "value": "hunter2-header" }],
         } } },
     });
     desk.ask(super::desk::CREATE, json!({ "input": input })).await;

@@ -28,7 +28,7 @@ groups: { reports: 2 }
 workflows:
   send:
     tasks:
-      - target: { http: { url: "https://shop.example.org/send?key=hush", headers: { Authorization: Bearer hush } } }
+      - target: { http: { url: "https://shop.example.org/send?key=hush", headers: { X-Account: hush } } }
 schedules:
   nightly: { when: "0 2 * * *", calendars: [holidays], workflow: send }
   own: { when: "0 5 * * 1", group: reports, task: { target: { noop: {} }, timeout: 1h } }
@@ -92,7 +92,7 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
         .replace("2026-03-10", "2026-03-11")
         .replace("reports: 2", "reports: 3")
         .replace("timeout: 1h", "timeout: 2h")
-        .replace("Bearer hush", "Bearer other")
+        .replace("X-Account: hush", "X-Account: other")
         .replace("key=hush", "key=hush&n=1")
         .replace("  old: { when: \"@hourly\", workflow: send }\n", "");
     let wanted = plan(&desk, &changed).await;
@@ -105,7 +105,7 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
             "UPDATE group reports",
             "  limit: 2 -> 3",
             "UPDATE workflow send",
-            "  tasks[main].target.http.headers.Authorization: *** -> ***",
+            "  tasks[main].target.http.headers.X-Account: *** -> ***",
             "  tasks[main].target.http.url: https://shop.example.org/send?key=*** -> \
              https://shop.example.org/send?key=***&n=***",
             "UPDATE schedule nightly",

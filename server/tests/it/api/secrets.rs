@@ -6,18 +6,54 @@ use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
+    a_credential_in_clear_is_refused_however_it_comes,
     a_secret_is_stored_and_never_shown,
     what_a_request_expects_is_said_shown_and_kept,
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
 );
 
+async fn a_credential_in_clear_is_refused_however_it_comes(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let headers = json!([{ "name": "Authorization", "value": "Bearer hunter2" }]);
+    let target = json!({ "http": { "url": "https://example.org/hook", "headers": headers } });
+    let task = json!({ "name": "call", "target": target });
+    let schedule = json!({ "name": "a", "timing": { "expressions": ["@daily"] }, "task": task });
+    let workflow = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
+        workflow { id } } }";
+    let deploy = "mutation($source: String!) { deployModule(source: $source, format: YAML) {
+        changes { action } } }";
+    let module = "module: m\nworkflows: { w: { tasks: [{ name: call, target: { http: {\
+        url: \"https://example.org/\", headers: { Authorization: Bearer hunter2 } } } }] } }\n";
+    for (call, variables, field) in [
+        (CREATE, json!({ "input": schedule }), "task.target.http.headers.Authorization"),
+        (
+            workflow,
+            json!({ "input": { "name": "w", "tasks": [task] } }),
+            "tasks[0].target.http.headers.Authorization",
+        ),
+        (
+            deploy,
+            json!({ "source": module }),
+            "workflows.w.tasks[0].target.http.headers.Authorization",
+        ),
+    ] {
+        let refused = desk.refused(call, variables).await;
+        assert_eq!(refused["extensions"]["field"], field, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("{{ secrets.NAME }}"), "{refused}");
+        assert!(!refused.to_string().contains("hunter2"), "{refused}");
+    }
+    let versions = workflow_version::Entity::find().all(desk.database.store.read()).await.unwrap();
+    assert!(versions.is_empty(), "{versions:?}");
+}
+
 async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    let headers = json!([{ "name": "Authorization", "value": "Bearer hunter2" }, { "name": "Accept", "value": "*/*" }]);
+    let headers =
+        json!([{ "name": "X-Account", "value": "hunter2" }, { "name": "Accept", "value": "*/*" }]);
     let http = json!({
         "url": "https://example.org/hook", "headers": headers,
-        "signingSecret": "whsec_aHVudGVyMmh1bnRlcjJodW50ZXIyaHVudGVyMg==",
+        "signingSecret": "{{ secrets.hook_key }}",
     });
     let input = json!({
         "name": "hook", "timing": { "expressions": ["@daily"] }, "task": { "target": { "http": http } },
@@ -30,7 +66,7 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     let target = &answer["schedule"]["workflow"]["tasks"][0]["target"];
     assert_eq!(
         target["headers"],
-        json!([{ "name": "Accept", "value": "*/*" }, { "name": "Authorization", "value": "***" }])
+        json!([{ "name": "Accept", "value": "*/*" }, { "name": "X-Account", "value": "***" }])
     );
     assert_eq!(target["signed"], true);
 
@@ -47,12 +83,12 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
         .await
         .unwrap();
     let stored = versions[0].definition.to_string();
-    assert!(stored.contains("v=2") && stored.contains("Bearer hunter2"), "{stored}");
-    assert!(stored.contains("whsec_"), "{stored}");
+    assert!(stored.contains("v=2") && stored.contains("hunter2"), "{stored}");
+    assert!(stored.contains("secrets.hook_key"), "{stored}");
     let audited = audit_event::Entity::find().all(read).await.unwrap();
     let history = schedule_version::Entity::find().all(read).await.unwrap();
     for text in [format!("{audited:?}"), format!("{history:?}"), answer.to_string()] {
-        assert!(!text.contains("hunter2") && !text.contains("whsec_"), "{text}");
+        assert!(!text.contains("hunter2") && !text.contains("hook_key"), "{text}");
     }
 }
 

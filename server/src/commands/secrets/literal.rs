@@ -1,0 +1,132 @@
+//! Credentials that a definition holds in clear, refused.
+//!
+//! A definition is stored as it is, kept in every version and in every backup; only secrets are
+//! sealed. So a text that its name gives away as a credential has to name a secret.
+
+use super::is_secret;
+use crate::{
+    model::BadInput,
+    target::{Secret, Target, TargetError, is_template},
+};
+
+/// Refuses the first credential of a task that is not the name of a secret. `task` is the task's
+/// field.
+pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadInput> {
+    match places(target).into_iter().find(|(_, text)| is_literal(text)) {
+        None => Ok(()),
+        Some((field, _)) => {
+            let problem = "holds a credential in clear, and definitions are stored as they are";
+            let help = "keep it as a secret (`carillon secret set NAME`), and write \
+                        `{{ secrets.NAME }}` in its place";
+            Err(BadInput::target(task, TargetError::invalid(field, problem, help)))
+        }
+    }
+}
+
+/// Whether a text says itself what it is. A template takes it from elsewhere.
+fn is_literal(text: &str) -> bool {
+    !text.is_empty() && !is_template(text)
+}
+
+/// The texts that are credentials by their places, with their fields.
+fn places(target: &Target) -> Vec<(String, String)> {
+    match target {
+        Target::Http(http) => {
+            let signing = http.signing_secret.iter();
+            let signing = signing.map(|key| ("http.signing_secret".to_owned(), key.expose()));
+            let headers = named("http.headers", http.headers.iter());
+            let own = signing.chain(headers).map(|(field, text)| (field, text.to_owned()));
+            own.chain(parameters(&http.url)).collect()
+        }
+        Target::Command(command) => {
+            let named = named("command.env", command.env.iter());
+            named.map(|(field, text)| (field, text.to_owned())).collect()
+        }
+        Target::Publish(publish) => {
+            let mut to = publish.to.clone();
+            let broker = to.name();
+            let own = to.secrets_mut().into_iter().map(|(name, secret)| {
+                (format!("publish.to.{broker}.{name}"), secret.expose().to_owned())
+            });
+            let own: Vec<(String, String)> = own.collect();
+            let headers = named("publish.event.headers", publish.event.headers.iter());
+            own.into_iter().chain(headers.map(|(field, text)| (field, text.to_owned()))).collect()
+        }
+        Target::Noop(_) => Vec::new(),
+    }
+}
+
+/// Those of the texts whose names give them away.
+fn named<'a>(
+    field: &str,
+    texts: impl Iterator<Item = (&'a String, &'a Secret)>,
+) -> impl Iterator<Item = (String, &'a str)> {
+    let telling = texts.filter(|(name, _)| is_secret(name));
+    telling.map(move |(name, text)| (format!("{field}.{name}"), text.expose()))
+}
+
+/// The values of a URL's parameters whose names give them away.
+fn parameters(url: &str) -> impl Iterator<Item = (String, String)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let query = query.split('#').next().unwrap_or_default();
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let telling = pairs.filter(|(name, _)| is_secret(name));
+    telling
+        .map(|(_, value)| ("http.url".to_owned(), value.to_owned()))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn refused(target: &Value) -> Option<String> {
+        let target: Target = serde_json::from_value(target.clone()).unwrap();
+        check("task", &target).err().map(|error| error.field)
+    }
+
+    #[test]
+    fn a_credential_in_clear_is_refused_where_it_stands() {
+        let http = |more: Value| {
+            let mut http = json!({ "url": "https://a.example/x" });
+            http.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({ "http": http })
+        };
+        let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let sqs = json!({
+            "queue_url": "https://sqs.eu.example/1/q", "region": "eu", "access_key_id": "id",
+            "secret_access_key": "hush",
+        });
+        for (target, field) in [
+            (http(json!({ "signing_secret": key })), "http.signingSecret"),
+            (
+                http(json!({ "headers": { "Authorization": "Bearer x" } })),
+                "http.headers.Authorization",
+            ),
+            (http(json!({ "headers": { "X-Api-Key": "x" } })), "http.headers.X-Api-Key"),
+            (http(json!({ "url": "https://a.example/x?n=1&access_token=x#a" })), "http.url"),
+            (
+                json!({ "command": { "program": "/bin/true", "env": { "DB_PASSWORD": "x" } } }),
+                "command.environment.DB_PASSWORD",
+            ),
+            (json!({ "publish": { "to": { "sqs": sqs } } }), "publish.to.sqs.secretAccessKey"),
+        ] {
+            assert_eq!(refused(&target), Some(format!("task.target.{field}")), "{target}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_secret_and_what_is_none_pass() {
+        let target = json!({ "http": {
+            "url": "https://a.example/x?page=2&token={{ secrets.token }}",
+            "headers": { "Authorization": "Bearer {{ secrets.token }}", "X-Team": "billing", "Cookie": "" },
+            "signing_secret": "{{ secrets.old }} {{ secrets.new }}",
+        } });
+        assert_eq!(refused(&target), None);
+        let target = json!({ "command": { "program": "/bin/true", "env": { "REGION": "eu" } } });
+        assert_eq!(refused(&target), None);
+    }
+}
