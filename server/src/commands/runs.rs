@@ -103,34 +103,8 @@ impl Commands {
             let problem = format!("run {id} is still {}", old.state.to_value());
             return Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"));
         }
-        let now = self.clock.now();
-        let (workflow_version, definition) = self.current(&tx, old.workflow_id).await?;
-        let schedule = self.schedule_of(&tx, &old).await?;
-        let name = subject(&old, schedule.as_ref());
-        let fire_id = self.fire_of(&tx, &old).await?;
-        let mut context = old.context;
-        if old.is_recovery {
-            unmark_recovery(&mut context);
-        }
-        let run = run::Model {
-            id: new_id(now),
-            namespace_id: old.namespace_id,
-            schedule_id: old.schedule_id,
-            fire_id,
-            workflow_id: old.workflow_id,
-            workflow_version,
-            trigger: run::Trigger::Retry,
-            scheduled_at: old.scheduled_at,
-            max_attempts: definition.max_attempts(),
-            runs_on: definition.asked_tags(),
-            origin: definition.origin(),
-            context,
-            idempotency_key: old.idempotency_key,
-            retry_of: Some(old.id),
-            group_id: schedule.as_ref().and_then(|schedule| schedule.group_id),
-            priority: schedule.as_ref().map_or(old.priority, |schedule| schedule.priority),
-            ..queued(now)
-        };
+        let (version, definition) = self.current(&tx, old.workflow_id).await?;
+        let (run, name) = self.again(&tx, old, version, &definition).await?;
         self.queue(tx, right.who(), run, ("run.retry", None, &name), call).await
     }
 
@@ -166,10 +140,24 @@ impl Commands {
             attempts.max_by_key(|attempt| attempt.attempt).map(|attempt| attempt.state)
         };
         let kept = kept_tasks(&definition, last);
+        let (run, name) = self.again(&tx, old, version, &definition).await?;
+        self.store.keep_successes(&tx, run.id, id, &kept).await?;
+        self.queue(tx, right.who(), run, ("run.rerun", None, &name), call).await
+    }
+
+    /// A new run of what `old` was a run of, by that version of its workflow, and the name of its
+    /// subject for the audit log.
+    async fn again(
+        &self,
+        tx: &DatabaseTransaction,
+        old: run::Model,
+        workflow_version: i32,
+        definition: &Definition,
+    ) -> Result<(run::Model, String), CommandError> {
         let now = self.clock.now();
-        let schedule = self.schedule_of(&tx, &old).await?;
+        let schedule = self.schedule_of(tx, &old).await?;
         let name = subject(&old, schedule.as_ref());
-        let fire_id = self.fire_of(&tx, &old).await?;
+        let fire_id = self.fire_of(tx, &old).await?;
         let mut context = old.context;
         if old.is_recovery {
             unmark_recovery(&mut context);
@@ -180,7 +168,7 @@ impl Commands {
             schedule_id: old.schedule_id,
             fire_id,
             workflow_id: old.workflow_id,
-            workflow_version: version,
+            workflow_version,
             trigger: run::Trigger::Retry,
             scheduled_at: old.scheduled_at,
             max_attempts: definition.max_attempts(),
@@ -193,8 +181,7 @@ impl Commands {
             priority: schedule.as_ref().map_or(old.priority, |schedule| schedule.priority),
             ..queued(now)
         };
-        self.store.keep_successes(&tx, run.id, id, &kept).await?;
-        self.queue(tx, right.who(), run, ("run.rerun", None, &name), call).await
+        Ok((run, name))
     }
 
     /// Stops a run: one that waits at once, one that is at work through its node.

@@ -92,6 +92,72 @@ fn any_calendars() -> impl Strategy<Value = Vec<(CalendarMode, CalendarEntries)>
     prop::collection::vec((mode, any_entries()), 1..4)
 }
 
+/// A text that is nearly an entry of a calendar, or nothing like one.
+fn any_text() -> impl Strategy<Value = String> {
+    let number = || prop_oneof![Just(0_u32), 0_u32..70, any::<u32>()];
+    prop_oneof![
+        4 => (number(), number(), number())
+            .prop_map(|(year, month, day)| format!("{year:04}-{month:02}-{day:02}")),
+        4 => (number(), number()).prop_map(|(one, other)| format!("{one:02}-{other:02}")),
+        4 => (number(), number()).prop_map(|(hour, minute)| format!("{hour:02}:{minute:02}")),
+        4 => (any_date(), number(), number())
+            .prop_map(|(date, hour, minute)| format!("{date}T{hour:02}:{minute:02}")),
+        2 => "[0-9T:+. -]{0,24}",
+        1 => "\\PC{0,16}",
+        1 => (0_usize..5_000).prop_map(|length| "9".repeat(length)),
+    ]
+}
+
+fn any_mode() -> impl Strategy<Value = CalendarMode> {
+    prop_oneof![Just(CalendarMode::Exclude), Just(CalendarMode::Only)]
+}
+
+/// Entries of which most are wrong.
+fn any_given() -> impl Strategy<Value = CalendarEntries> {
+    let texts = || prop::collection::vec(any_text(), 0..3);
+    let range = (any_text(), any_text()).prop_map(|(from, to)| DateRange { from, to });
+    let window = (any_text(), any_text(), any_weekdays())
+        .prop_map(|(from, to, weekdays)| TimeWindow { from, to, weekdays });
+    (
+        texts(),
+        texts(),
+        any_weekdays(),
+        prop::collection::vec(range, 0..2),
+        prop::collection::vec(window, 0..2),
+    )
+        .prop_map(|(dates, yearly, weekdays, ranges, windows)| CalendarEntries {
+            dates,
+            yearly,
+            weekdays,
+            ranges,
+            windows,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+    #[test]
+    fn whatever_a_calendar_names_is_refused_by_its_field_or_judges_fires(
+        mode in any_mode(), given in any_given(), after in any_after(),
+    ) {
+        match Calendar::new("given", mode, &given) {
+            Err(error) => {
+                let known = ["dates", "yearly", "ranges", "windows"];
+                prop_assert!(known.iter().any(|name| error.field.starts_with(name)), "{error}");
+                prop_assert!(error.to_string().len() < 1_000, "an error repeats no long value");
+            }
+            Ok(calendar) => {
+                let plain = timetable("*/15 * * * *", "Europe/Berlin");
+                let judged = plain.with_calendars([Arc::new(calendar)]);
+                let judged = judged.unwrap_or_else(|error| panic!("{error}"));
+                let fires = judged.fires(after, after + TimeDelta::days(7)).count() as u64;
+                prop_assert_eq!(judged.count(after, after + TimeDelta::days(7)), fires);
+            }
+        }
+    }
+}
+
 fn weekday(date: NaiveDate) -> Weekday {
     WEEKDAYS[date.weekday().num_days_from_sunday() as usize]
 }

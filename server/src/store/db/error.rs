@@ -202,19 +202,12 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
-    /// Whether a lock was not granted in the time that the transaction gave it.
-    pub fn is_lock_refused(&self) -> bool {
-        matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
-    }
-
-    /// Whether the same call may succeed when it is made again: a lost connection, a server that
-    /// has become a standby, a lock that was not granted in time, a serialisation failure, a full
-    /// disk.
-    pub fn is_transient(&self) -> bool {
-        let error = match self {
-            Self::DiskFull { .. } => return true,
-            Self::Database(error) => error,
-            Self::UnknownUrl { .. }
+    /// What the database said, where nothing more particular is known of it.
+    fn database_error(&self) -> Option<&DbErr> {
+        match self {
+            Self::Database(error) => Some(error),
+            Self::DiskFull { .. }
+            | Self::UnknownUrl { .. }
             | Self::NoFile { .. }
             | Self::BadUrl { .. }
             | Self::Unreachable { .. }
@@ -224,8 +217,23 @@ impl StoreError {
             | Self::NoLock { .. }
             | Self::Broken { .. }
             | Self::SearchTooLong { .. }
-            | Self::Nul => return false,
-        };
+            | Self::Nul => None,
+        }
+    }
+
+    /// Whether a lock was not granted in the time that the transaction gave it.
+    pub fn is_lock_refused(&self) -> bool {
+        matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
+    }
+
+    /// Whether the same call may succeed when it is made again: a lost connection, a server that
+    /// has become a standby, a lock that was not granted in time, a serialisation failure, a full
+    /// disk.
+    pub fn is_transient(&self) -> bool {
+        if matches!(self, Self::DiskFull { .. }) {
+            return true;
+        }
+        let Some(error) = self.database_error() else { return false };
         if matches!(error, DbErr::ConnectionAcquire(_)) {
             return true;
         }
@@ -242,21 +250,10 @@ impl StoreError {
     /// Why the database cannot serve a call now, for the caller, if that passes by itself or when an
     /// operator does something: the call is well and may be sent again.
     pub fn unavailable(&self) -> Option<&'static str> {
-        let error = match self {
-            Self::DiskFull { .. } => return Some(Refusing::DiskFull.problem()),
-            Self::Database(error) => error,
-            Self::UnknownUrl { .. }
-            | Self::NoFile { .. }
-            | Self::BadUrl { .. }
-            | Self::Unreachable { .. }
-            | Self::SchemaNewer { .. }
-            | Self::SchemaOlder { .. }
-            | Self::ServedAlready { .. }
-            | Self::NoLock { .. }
-            | Self::Broken { .. }
-            | Self::SearchTooLong { .. }
-            | Self::Nul => return None,
-        };
+        if matches!(self, Self::DiskFull { .. }) {
+            return Some(Refusing::DiskFull.problem());
+        }
+        let error = self.database_error()?;
         if let Some(why) = Refusing::of(error) {
             return Some(why.problem());
         }

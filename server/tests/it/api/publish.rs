@@ -46,7 +46,7 @@ async fn a_password_is_never_shown_and_stays_with_its_servers(database: TestData
         "mode": "BINARY", "type": "org.example.due", "payload": { "rows": [1] },
         "headers": [{ "name": "x-key", "value": "hunter2" }],
     });
-    let input = publish(&kafka("kafka.example.org", "hunter2"), &event);
+    let input = publish(&kafka("kafka.example.org", "hunter2{{ secrets.more }}"), &event);
     let made = desk.ask(CREATE, json!({ "input": input })).await;
     let id = &made["createSchedule"]["schedule"]["id"];
     let shown = desk.ask(SHOWN, json!({ "id": id })).await;

@@ -226,7 +226,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
 
     let tasks = json!([
         { "name": "first", "target": { "noop": {} } },
-        { "name": "second", "needs": ["first"], "target": target("https://example.org/{{ secrets.gone }}", "x") },
+        { "name": "second", "needs": ["first"], "target": target("https://example.org/{{ secrets.gone }}", "{{ secrets.there }}") },
     ]);
     let create = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
         workflow { id } warnings { message field } } }";

@@ -88,9 +88,9 @@ async fn what_a_target_that_is_tried_says_is_masked(database: TestDatabase) {
     assert!(called["testCall"]["error"].as_str().unwrap().contains("nobody"), "{called}");
 
     // A form that edits a schedule sends masks for what it does not know.
-    let variable = |value: &str| json!([{ "name": "PASSWORD", "value": value }]);
+    let variable = |value: &str| json!([{ "name": "ACCOUNT", "value": value }]);
     let target = |value: &str| {
-        json!({ "command": { "script": "test ${#PASSWORD} = 9",
+        json!({ "command": { "script": "test ${#ACCOUNT} = 9",
             "environment": variable(value) } })
     };
     let made = json!({ "name": "nightly", "timing": { "expressions": ["@daily"] },
