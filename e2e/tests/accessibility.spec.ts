@@ -15,10 +15,10 @@ schedules:
     when: ["*/2 * * * * *", "0 9 * * MON-FRI"]
     zone: Europe/Berlin
     task: { target: { command: { script: "echo hello; echo again >&2" } } }
-  fails:
+  breaks:
     when: "*/3 * * * * *"
     task: { target: { command: { script: "echo no; exit 3" } } }
-  overlaps:
+  collides:
     when: "* * * * * *"
     task: { target: { command: { script: "sleep 5" } } }
   never-again:
@@ -54,10 +54,10 @@ for (const theme of themes) {
         await signIn(page, admin);
         deploy(server, "everything", MODULE);
         await page.goto("/schedules");
-        const overlaps = page.getByTestId("schedule-row").filter({ hasText: "overlaps" });
-        await expect(overlaps).toBeVisible();
+        const collides = page.getByTestId("schedule-row").filter({ hasText: "collides" });
+        await expect(collides).toBeVisible();
         await hasNoViolations(page, `schedules, ${look}`);
-        await page.getByLabel("Choose overlaps").check();
+        await page.getByLabel("Choose collides").check();
         await page.getByRole("region", { name: /chosen/ }).getByRole("button", { name: "Pause" }).click();
         await expect(page.getByRole("dialog")).toContainText("1 schedule");
         await hasNoViolations(page, `order for many, ${look}`);
@@ -67,7 +67,7 @@ for (const theme of themes) {
         await hasNoViolations(page, `palette, ${look}`);
         await page.keyboard.press("Escape");
 
-        await overlaps.getByRole("link", { name: "overlaps" }).click();
+        await collides.getByRole("link", { name: "collides" }).click();
         await expect(page.getByTestId("ledger-row").nth(1)).toBeVisible();
         await hasNoViolations(page, `schedule, ${look}`);
         await page.getByRole("button", { name: "Explain" }).first().click();
@@ -108,7 +108,7 @@ for (const theme of themes) {
 
         await page.goto("/");
         await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
-        await expect(page.getByRole("link", { name: /fails/ }).first()).toBeVisible();
+        await expect(page.getByRole("link", { name: /breaks/ }).first()).toBeVisible();
         await hasNoViolations(page, `overview, ${look}`);
 
         await page.goto("/cluster");

@@ -8,7 +8,7 @@ module: watch
 schedules:
   fails:
     when: "*/2 * * * * *"
-    tags: [billing]
+    tags: [watched]
     task: { target: { command: { script: "echo no; exit 3" } } }
   works:
     when: "* * * * * *"
@@ -101,9 +101,9 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await expect(page.getByTestId("schedule-figures").filter({ hasText: "fails" })).toBeVisible();
   await hasNoViolations(page, "metrics");
 
-  await page.getByLabel("Tag").fill("billing");
+  await page.getByLabel("Tag").fill("watched");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/tag=billing/);
+  await expect(page).toHaveURL(/tag=watched/);
   await expect(throughput).not.toHaveAttribute("aria-label", /succeeded/);
   await page.locator(".twin summary").first().click();
   await expect(page.getByRole("table", { name: "Runs that ended" }).getByRole("link").first()).toBeVisible();
