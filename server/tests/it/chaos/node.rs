@@ -12,6 +12,8 @@ use nix::{
 };
 use serde_json::Value;
 
+use crate::support::{freeze, thaw};
+
 /// A real server process that the test ends, freezes and starts again. Dropped, it is killed.
 pub(super) struct Node {
     pub(super) name: String,
@@ -80,23 +82,22 @@ impl Node {
 
     /// Asks it to stop, and waits until it has.
     pub(super) fn stop(&mut self) {
-        self.signal(Signal::SIGTERM);
+        kill(self.pid(), Signal::SIGTERM).unwrap();
         let status = self.process.take().unwrap().wait().unwrap();
         assert!(status.success(), "{status}: {}", self.log());
     }
 
     pub(super) fn freeze(&mut self) {
-        self.signal(Signal::SIGSTOP);
+        freeze(self.pid());
     }
 
     pub(super) fn thaw(&mut self) {
-        self.signal(Signal::SIGCONT);
+        thaw(self.pid());
     }
 
-    fn signal(&mut self, signal: Signal) {
+    fn pid(&mut self) -> Pid {
         self.is_alive();
-        let process = self.process.as_ref().unwrap();
-        kill(Pid::from_raw(process.id().cast_signed()), signal).unwrap();
+        Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
     /// Panics with the end of its log if it has ended by itself.

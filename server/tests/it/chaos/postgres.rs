@@ -1,6 +1,5 @@
 use std::{
     fs::File,
-    net::TcpListener,
     os::unix::process::CommandExt,
     process::{Child, Stdio},
     time::Duration,
@@ -13,7 +12,10 @@ use nix::{
 };
 use tempfile::TempDir;
 
-use crate::support::postgres::{as_ordinary_user, programs};
+use crate::support::{
+    free_port,
+    postgres::{as_ordinary_user, programs},
+};
 
 /// A PostgreSQL server of the test's own, with all of its durability on, that the test may stop as
 /// it likes. Dropped, it goes away with its data.
@@ -107,9 +109,4 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         self.stop_hard();
     }
-}
-
-/// A port of 127.0.0.1 that nobody listens on now.
-pub(super) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -3,11 +3,8 @@ use std::time::Duration;
 use rand::Rng;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 
-use super::{
-    field::Field,
-    postgres::{Postgres, free_port},
-    short_or_long,
-};
+use super::{field::Field, postgres::Postgres, short_or_long};
+use crate::support::free_port;
 
 const LEASE: Duration = Duration::from_secs(3);
 

@@ -2,7 +2,7 @@
 //! started again with what it has stored.
 
 use std::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -14,6 +14,8 @@ use nix::{
     unistd::Pid,
 };
 use tempfile::TempDir;
+
+use super::process::{free_port, freeze, thaw};
 
 /// How a broker is started in a folder, to listen on these ports.
 type Start = dyn Fn(&Path, &[u16]) -> Command + Send + Sync;
@@ -81,16 +83,16 @@ impl Broker {
 
     /// It takes connections and answers nothing.
     pub(crate) fn freeze(&self) {
-        self.signal(Signal::SIGSTOP);
+        freeze(self.group());
     }
 
     pub(crate) fn thaw(&self) {
-        self.signal(Signal::SIGCONT);
+        thaw(self.group());
     }
 
-    fn signal(&self, signal: Signal) {
-        let process = self.process.as_ref().unwrap();
-        kill(Pid::from_raw(-process.id().cast_signed()), signal).unwrap();
+    /// The processes that it consists of.
+    fn group(&self) -> Pid {
+        Pid::from_raw(-self.process.as_ref().unwrap().id().cast_signed())
     }
 
     async fn begins(&mut self) -> bool {
@@ -131,11 +133,6 @@ impl Drop for Broker {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// A port of 127.0.0.1 that nobody listens on now.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A program that the scripts install into the repository, or one of the machine.

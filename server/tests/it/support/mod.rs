@@ -10,6 +10,7 @@
 //! - `broker`: a broker that tasks publish to, to be killed, frozen and started again
 //! - `redis`: a Redis server, to be killed, frozen and flushed
 //! - `replicas`: a primary and its synchronous standby, to be killed and promoted
+//! - `process`: ports and freezing of what the tests start
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, asked over HTTP
 //! - `socket`: a subscription to it
@@ -18,6 +19,7 @@ mod broker;
 mod command;
 mod database;
 pub(crate) mod postgres;
+mod process;
 mod redis;
 mod replicas;
 mod server;
@@ -26,6 +28,7 @@ mod socket;
 pub(crate) use broker::{Broker, tool};
 pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
+pub(crate) use process::{free_port, freeze, thaw};
 pub(crate) use redis::Redis;
 pub(crate) use replicas::Replicas;
 pub(crate) use server::{Server, cookie, device_cookie, set_cookie};

@@ -1,17 +1,16 @@
 use std::{
     io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use carillon::clock::Clock;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::unistd::Pid;
 use tempfile::TempDir;
+
+use super::process::{free_port, freeze, thaw};
 
 /// So often a port may be lost to another process before the server has it.
 const TRIES: usize = 5;
@@ -125,16 +124,15 @@ impl Redis {
 
     /// It takes connections and answers nothing.
     pub(crate) fn freeze(&self) {
-        self.signal(Signal::SIGSTOP);
+        freeze(self.pid());
     }
 
     pub(crate) fn thaw(&self) {
-        self.signal(Signal::SIGCONT);
+        thaw(self.pid());
     }
 
-    fn signal(&self, signal: Signal) {
-        let process = self.process.as_ref().unwrap();
-        kill(Pid::from_raw(process.id().cast_signed()), signal).unwrap();
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
     /// It forgets all that it knows.
@@ -173,9 +171,4 @@ impl Drop for Redis {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// A port of 127.0.0.1 that nobody listens on now.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

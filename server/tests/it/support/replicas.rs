@@ -1,5 +1,4 @@
 use std::{
-    net::TcpListener,
     path::Path,
     process::{Child, Stdio},
     time::Duration,
@@ -12,7 +11,10 @@ use nix::{
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 use tempfile::TempDir;
 
-use super::postgres::{as_ordinary_user, programs};
+use super::{
+    postgres::{as_ordinary_user, programs},
+    process::free_port,
+};
 
 /// A primary and a synchronous standby: what is committed is on both. They end with the test's
 /// thread, however that ends.
@@ -93,7 +95,7 @@ impl Replicas {
 
 impl Replica {
     fn start(folder: &Path, data: &Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         Self { port, process: Self::launch(folder, data, port) }
     }
 

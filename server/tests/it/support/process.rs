@@ -1,0 +1,92 @@
+//! Processes that the tests start: their ports, and freezing them.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    net::TcpListener,
+    ops::Range,
+    path::Path,
+    sync::{LazyLock, Mutex, PoisonError},
+    thread,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// Ports that the kernel gives to nobody who asks for any port or connects to somewhere, unless
+/// the machine is set otherwise: a server that is killed finds its port free again.
+const PORTS: Range<u16> = 20_000..30_000;
+
+/// The ports of this process, each with a file that is locked until the process ends.
+static RESERVED: LazyLock<Mutex<HashMap<u16, File>>> = LazyLock::new(Mutex::default);
+
+/// A port of 127.0.0.1 that nobody listens on and that no other test gets before this process ends.
+pub(crate) fn free_port() -> u16 {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ports");
+    fs::create_dir_all(&folder).unwrap();
+    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = u32::from(PORTS.end - PORTS.start);
+    // Each process begins somewhere else.
+    let first = std::process::id().wrapping_mul(7_919) % count;
+    for step in 0..count {
+        let port = PORTS.start + u16::try_from((first + step) % count).unwrap();
+        let file = File::options().create(true).append(true).open(folder.join(port.to_string()));
+        let Ok(file) = file else { continue };
+        if file.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            reserved.insert(port, file);
+            return port;
+        }
+    }
+    panic!("every port of {PORTS:?} is taken");
+}
+
+/// Stops a process, or with a negative number its group, and waits until all its threads stand: a
+/// signal that was sent is not yet one that was obeyed.
+pub(crate) fn freeze(whom: Pid) {
+    kill(whom, Signal::SIGSTOP).unwrap();
+    while !members(whom).iter().all(|process| stands(process)) {
+        thread::yield_now();
+    }
+}
+
+pub(crate) fn thaw(whom: Pid) {
+    kill(whom, Signal::SIGCONT).unwrap();
+}
+
+/// The folders in which the kernel tells of these processes.
+fn members(whom: Pid) -> Vec<Box<Path>> {
+    let number = whom.as_raw();
+    if number > 0 {
+        return vec![Path::new("/proc").join(number.to_string()).into()];
+    }
+    let group = number.unsigned_abs().to_string();
+    let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_member = |path: &Path| field(path, 2).is_some_and(|found| found == group);
+    all.filter(|path| is_member(path)).map(Into::into).collect()
+}
+
+/// Whether every thread of the process is stopped, or has ended.
+fn stands(process: &Path) -> bool {
+    let Ok(threads) = fs::read_dir(process.join("task")) else { return true };
+    threads.flatten().all(|thread| {
+        let state = field(&thread.path(), 0);
+        state.is_none_or(|state| matches!(&*state, "T" | "t" | "Z" | "X"))
+    })
+}
+
+/// A field of a process or a thread behind its name, which may have spaces: 0 is the state, 2 is
+/// the group.
+fn field(path: &Path, index: usize) -> Option<String> {
+    let text = fs::read_to_string(path.join("stat")).ok()?;
+    let (_, fields) = text.rsplit_once(") ")?;
+    fields.split(' ').nth(index).map(str::to_owned)
+}
+
+#[test]
+fn a_port_is_given_once() {
+    let ports: Vec<u16> = (0..20).map(|_| free_port()).collect();
+    let distinct: std::collections::HashSet<_> = ports.iter().collect();
+    assert_eq!(distinct.len(), ports.len());
+}
