@@ -9,7 +9,7 @@ use crate::Timestamp;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
-#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A signed request.
@@ -18,6 +18,12 @@ pub enum Kind {
     Slack,
     /// A mail by SMTP.
     Email,
+    /// A card for Microsoft Teams.
+    Teams,
+    /// Events for PagerDuty, an incident for each alert.
+    Pagerduty,
+    /// Alerts for Opsgenie.
+    Opsgenie,
 }
 
 /// A channel's secrets as they are kept. A debug print has nothing of them.

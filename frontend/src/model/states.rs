@@ -40,7 +40,7 @@ states! {
     HttpAnswer { Keep, Merge }
     AlertEvent { Failed, Recovered, Losing, Missed, Late, Stalled, NodeLost }
     AlertKind { Failed, Losing, Missed, Late, Stalled, NodeLost }
-    AlertChannelKind { Webhook, Slack, Email }
+    AlertChannelKind { Webhook, Slack, Email, Teams, Pagerduty, Opsgenie }
     NotificationState { Pending, Sent, Dead }
     CalendarMode { Exclude, Only }
     Weekday { Sun, Mon, Tue, Wed, Thu, Fri, Sat }

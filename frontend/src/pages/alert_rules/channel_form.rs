@@ -19,6 +19,21 @@ use crate::{
     model::{AlertChannel, AlertChannelKind},
 };
 
+/// What a channel may be, in the order in which it is offered.
+const KINDS: [(AlertChannelKind, &str); 6] = [
+    (AlertChannelKind::Webhook, "Webhook: a signed request"),
+    (AlertChannelKind::Slack, "Slack, Mattermost and the like"),
+    (AlertChannelKind::Teams, "Microsoft Teams"),
+    (AlertChannelKind::Pagerduty, "PagerDuty"),
+    (AlertChannelKind::Opsgenie, "Opsgenie"),
+    (AlertChannelKind::Email, "Mail"),
+];
+
+/// Whether it is known by a key rather than by its address.
+fn has_key(kind: AlertChannelKind) -> bool {
+    matches!(kind, AlertChannelKind::Pagerduty | AlertChannelKind::Opsgenie)
+}
+
 /// The fields. Those of addresses are empty where they are to stay as they are.
 #[derive(Clone, Copy)]
 struct Draft {
@@ -26,6 +41,7 @@ struct Draft {
     kind: RwSignal<String>,
     url: RwSignal<String>,
     secret: RwSignal<String>,
+    key: RwSignal<String>,
     to: RwSignal<String>,
 }
 
@@ -36,16 +52,15 @@ impl Draft {
             kind: RwSignal::new(kind_word(kind).to_owned()),
             url: RwSignal::new(String::new()),
             secret: RwSignal::new(String::new()),
+            key: RwSignal::new(String::new()),
             to: RwSignal::new(to.join("\n")),
         }
     }
 
     fn kind(self) -> AlertChannelKind {
-        match self.kind.get().as_str() {
-            "Slack" => AlertChannelKind::Slack,
-            "Mail" => AlertChannelKind::Email,
-            _ => AlertChannelKind::Webhook,
-        }
+        let word = self.kind.get();
+        let chosen = KINDS.into_iter().find(|(kind, _)| kind_word(*kind) == word);
+        chosen.map_or(AlertChannelKind::Webhook, |(kind, _)| kind)
     }
 
     fn to(self) -> Vec<String> {
@@ -67,11 +82,8 @@ pub(super) fn new(
 ) -> AnyView {
     let draft = Draft::new("", AlertChannelKind::Webhook, &[]);
     let wrong = RwSignal::new(None);
-    let kinds = Field::new("channel-kind", "Kind", draft.kind).choice(&[
-        ("Webhook", "Webhook: a signed request"),
-        ("Slack", "Slack, Mattermost and the like"),
-        ("Mail", "Mail"),
-    ]);
+    let kinds = KINDS.map(|(kind, label)| (kind_word(kind), label));
+    let kinds = Field::new("channel-kind", "Kind", draft.kind).choice(&kinds);
     let fields = view! {
         {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
         {kinds}
@@ -86,6 +98,7 @@ pub(super) fn new(
             kind,
             url: given(draft.url).filter(|_| !is_mail),
             signing_secret: given(draft.secret).filter(|_| kind == AlertChannelKind::Webhook),
+            key: given(draft.key).filter(|_| has_key(kind)),
             to: is_mail.then(|| draft.to()),
         };
         Ok(Change { ask: api::alerts::create_channel(input, key), said: String::new() })
@@ -112,6 +125,7 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
             name: Some(draft.name.get_untracked().trim().to_owned()),
             url: given(draft.url),
             signing_secret: given(draft.secret),
+            key: given(draft.key),
             to: (kind == AlertChannelKind::Email).then(|| draft.to()),
         };
         Ok(Change {
@@ -130,19 +144,35 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
     } else {
         "It is never shown again. {{ secrets.name }} stands for a secret of the namespace."
     };
-    let url = || {
-        Field::new("channel-url", "Address", draft.url)
+    let address = |label, hint| {
+        Field::new("channel-url", label, draft.url)
             .code()
             .kind("url")
             .error(of(wrong, "url"))
-            .hint(url_hint)
+            .hint(hint)
             .text()
+    };
+    let url = || address("Address", url_hint);
+    let keyed = |label, place| {
+        view! {
+            {Field::new("channel-key", label, draft.key).code().error(of(wrong, "key")).hint(url_hint).text()}
+            {address("Address (optional)", place)}
+        }
+        .into_any()
     };
     match kind {
         AlertChannelKind::Email => Field::new("channel-to", "To, an address a line", draft.to)
             .error(of(wrong, "to"))
             .area(3),
-        AlertChannelKind::Slack => url(),
+        AlertChannelKind::Slack | AlertChannelKind::Teams => url(),
+        AlertChannelKind::Pagerduty => keyed(
+            "Integration key",
+            "Empty: https://events.pagerduty.com/v2/enqueue, or what it was.",
+        ),
+        AlertChannelKind::Opsgenie => keyed(
+            "API key",
+            "Empty: https://api.opsgenie.com/v2/alerts, or what it was. In the EU: https://api.eu.opsgenie.com/v2/alerts.",
+        ),
         AlertChannelKind::Webhook => view! {
             {url()}
             {Field::new("channel-secret", "Signing secret (optional)", draft.secret).code()

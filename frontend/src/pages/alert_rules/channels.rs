@@ -146,6 +146,9 @@ pub(super) fn kind_word(kind: AlertChannelKind) -> &'static str {
         AlertChannelKind::Webhook => "Webhook",
         AlertChannelKind::Slack => "Slack",
         AlertChannelKind::Email => "Mail",
+        AlertChannelKind::Teams => "Teams",
+        AlertChannelKind::Pagerduty => "PagerDuty",
+        AlertChannelKind::Opsgenie => "Opsgenie",
     }
 }
 

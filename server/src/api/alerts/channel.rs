@@ -76,6 +76,12 @@ pub(crate) enum AlertChannelKind {
     Slack,
     /// A mail by the server that the configuration names.
     Email,
+    /// A card for Microsoft Teams, sent to the address that a workflow there gives.
+    Teams,
+    /// Events for PagerDuty (Events API v2): an incident for each alert, resolved when it is over.
+    Pagerduty,
+    /// Alerts for Opsgenie, closed when they are over.
+    Opsgenie,
 }
 
 /// A channel to be made.
@@ -85,13 +91,16 @@ pub(crate) struct CreateAlertChannelInput {
     namespace: String,
     name: String,
     kind: AlertChannelKind,
-    /// For WEBHOOK and SLACK: where requests go. Never shown again, unless it names a secret of the
+    /// For all but EMAIL: where requests go. Never shown again, unless it names a secret of the
     /// namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`: then what stands
-    /// around the name is shown.
+    /// around the name is shown. For PAGERDUTY and OPSGENIE their usual address if left out.
     url: Option<String>,
     /// For WEBHOOK: `whsec_` and 24 to 64 random bytes in base64, or `{{ secrets.name }}`. Never
     /// shown again.
     signing_secret: Option<String>,
+    /// For PAGERDUTY the integration key of a service, for OPSGENIE the key of an API integration,
+    /// or `{{ secrets.name }}`. Never shown again.
+    key: Option<String>,
     /// For EMAIL: 1 to 50 addresses.
     to: Option<Vec<String>>,
 }
@@ -106,28 +115,31 @@ pub(crate) struct UpdateAlertChannelInput {
     url: Option<String>,
     /// Empty for none. For another origin it has to be given again.
     signing_secret: Option<String>,
+    /// For another origin it has to be given again.
+    key: Option<String>,
     to: Option<Vec<String>>,
 }
 
-fn input(
-    url: Option<String>,
-    signing_secret: Option<String>,
-    to: Option<Vec<String>>,
-) -> ChannelInput {
-    ChannelInput { url: url.map(Secret::new), signing_secret: signing_secret.map(Secret::new), to }
+fn hidden(text: Option<String>) -> Option<Secret> {
+    text.map(Secret::new)
 }
 
 impl From<CreateAlertChannelInput> for NewChannel {
     fn from(given: CreateAlertChannelInput) -> Self {
-        let CreateAlertChannelInput { namespace, name, kind, url, signing_secret, to } = given;
-        Self { namespace, name, kind: kind.into(), input: input(url, signing_secret, to) }
+        let CreateAlertChannelInput { namespace, name, kind, url, signing_secret, key, to } = given;
+        let [url, signing_secret, key] = [url, signing_secret, key].map(hidden);
+        let input = ChannelInput { url, signing_secret, key, to };
+        Self { namespace, name, kind: kind.into(), input }
     }
 }
 
 impl From<UpdateAlertChannelInput> for ChannelEdit {
     fn from(given: UpdateAlertChannelInput) -> Self {
-        let UpdateAlertChannelInput { id, expected_version, name, url, signing_secret, to } = given;
-        Self { id, expected_version, name, input: input(url, signing_secret, to) }
+        let UpdateAlertChannelInput { id, expected_version, name, url, signing_secret, key, to } =
+            given;
+        let [url, signing_secret, key] = [url, signing_secret, key].map(hidden);
+        let input = ChannelInput { url, signing_secret, key, to };
+        Self { id, expected_version, name, input }
     }
 }
 

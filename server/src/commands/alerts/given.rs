@@ -10,7 +10,7 @@ use crate::{
         BadInput,
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{Hidden, MAX_LOSING, Way},
+    engine::alerting::alerts::{Hidden, MAX_LOSING, Receiver, Way},
     model::{check, naming},
     search::{List, Search, SearchError},
     target::{Executor, Http, Secret, Target, TargetError, check_address},
@@ -30,10 +30,12 @@ const WEEK: i64 = 7 * 24 * 60 * 60;
 /// What a caller says of a channel. What is None is not said.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelInput {
-    /// For `webhook` and `slack`.
+    /// For all but `email`; `pagerduty` and `opsgenie` have a usual one.
     pub url: Option<Secret>,
     /// For `webhook`; empty for none.
     pub signing_secret: Option<Secret>,
+    /// For `pagerduty` and `opsgenie`.
+    pub key: Option<Secret>,
     /// For `email`.
     pub to: Option<Vec<String>>,
 }
@@ -56,42 +58,26 @@ pub(super) fn way(
     before: Before,
     executor: &Executor,
 ) -> Result<Way, BadInput> {
-    let ChannelInput { url, signing_secret, to } = input;
-    let not_of = |field: &str, of: &str| {
-        BadInput::new(field, "", format!("is for {of} channels only"), "leave it out")
-    };
-    if kind == Kind::Email {
-        if url.is_some() {
-            return Err(not_of("url", "webhook and slack"));
-        }
-        if signing_secret.is_some() {
-            return Err(not_of("signingSecret", "webhook"));
-        }
+    let receiver = Receiver::of(kind);
+    belongs(receiver, &input)?;
+    let Some(receiver) = receiver else {
         let before = match before {
             Before::Opened(Way::Email(to)) => Some(to),
-            Before::Opened(Way::Webhook(_) | Way::Slack(_))
-            | Before::Nothing
-            | Before::Locked { .. } => None,
+            Before::Opened(Way::Request(..)) | Before::Nothing | Before::Locked { .. } => None,
         };
-        return recipients(to.or(before), executor).map(Way::Email);
-    }
-    if to.is_some() {
-        return Err(not_of("to", "email"));
-    }
-    if kind == Kind::Slack && signing_secret.is_some() {
-        return Err(not_of("signingSecret", "webhook"));
-    }
+        return recipients(input.to.or(before), executor).map(Way::Email);
+    };
     let before = match before {
-        Before::Opened(Way::Webhook(hidden) | Way::Slack(hidden)) => Some(hidden),
-        Before::Locked { signed: true } if signing_secret.is_none() => {
+        Before::Opened(Way::Request(_, hidden)) => Some(hidden),
+        Before::Locked { signed: true } if input.signing_secret.is_none() => {
             let problem = "is sealed with a key that this server does not have";
             let help = "give it again, or give an empty text for none";
             return Err(BadInput::new("signingSecret", "", problem, help));
         }
         Before::Opened(Way::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
     };
-    let hidden = hidden(url, signing_secret, before)?;
-    let request = hidden.request();
+    let hidden = hidden(receiver, input, before)?;
+    let request = hidden.request(receiver);
     executor.check(&request).map_err(refused)?;
     if request.has_open_origin() {
         let problem = "lets a template choose the server";
@@ -102,34 +88,95 @@ pub(super) fn way(
         let problem = format!("asks for `{other}`, which messages of alerts do not have");
         return Err(BadInput::new(field, "", problem, "name secrets alone: {{ secrets.name }}"));
     }
-    Ok(if kind == Kind::Slack { Way::Slack(hidden) } else { Way::Webhook(hidden) })
+    Ok(Way::Request(receiver, hidden))
+}
+
+/// Whether a channel of that kind has what is given for it.
+fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadInput> {
+    let takes_key = receiver.is_some_and(Receiver::has_key);
+    for (field, is_given, belongs, of) in [
+        ("url", input.url.is_some(), receiver.is_some(), "other kinds of"),
+        (
+            "signingSecret",
+            input.signing_secret.is_some(),
+            receiver == Some(Receiver::Webhook),
+            "webhook",
+        ),
+        ("key", input.key.is_some(), takes_key, "pagerduty and opsgenie"),
+        ("to", input.to.is_some(), receiver.is_none(), "email"),
+    ] {
+        if is_given && !belongs {
+            let problem = format!("is for {of} channels only");
+            return Err(BadInput::new(field, "", problem, "leave it out"));
+        }
+    }
+    Ok(())
 }
 
 /// A key goes with the place that it was given for: for another it has to be given again, or
-/// changing the address would be a way to have somebody else's messages signed.
+/// changing the address would be a way to have somebody else's messages signed, or to be told
+/// their key.
 fn hidden(
-    url: Option<Secret>,
-    signing_secret: Option<Secret>,
+    receiver: Receiver,
+    input: ChannelInput,
     before: Option<Hidden>,
 ) -> Result<Hidden, BadInput> {
-    let kept = before.as_ref().and_then(|before| before.signing_secret.clone());
-    let has_moved = match (&url, &before) {
-        (Some(url), Some(before)) => origin(url) != origin(&before.url),
+    let (signed_before, key_before, url_before) = match before {
+        Some(before) => (before.signing_secret, before.key, Some(before.url)),
+        None => (None, None, None),
+    };
+    let has_moved = match (&input.url, &url_before) {
+        (Some(url), Some(before)) => origin(url) != origin(before),
         _ => false,
     };
-    let signing_secret = match signing_secret {
+    let elsewhere =
+        |field, help| Err(BadInput::new(field, "", "was given for another address", help));
+    let signing_secret = match input.signing_secret {
         Some(secret) => (!secret.expose().is_empty()).then_some(secret),
-        None if has_moved && kept.is_some() => {
-            let problem = "was given for another address";
+        None if has_moved && signed_before.is_some() => {
             let help = "give it again for this one, or give an empty text for none";
-            return Err(BadInput::new("signingSecret", "", problem, help));
+            return elsewhere("signingSecret", help);
         }
-        None => kept,
+        None => signed_before,
     };
-    let url = url.or(before.map(|before| before.url)).ok_or_else(|| {
+    let key = match input.key {
+        Some(key) => Some(key),
+        None if has_moved && key_before.is_some() => {
+            return elsewhere("key", "give it again for this one");
+        }
+        None => key_before,
+    };
+    if receiver.has_key() {
+        check_key(receiver, key.as_ref())?;
+    }
+    let usual = || receiver.usual_url().map(Secret::new);
+    let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
-    Ok(Hidden { url, signing_secret })
+    Ok(Hidden { url, signing_secret, key })
+}
+
+/// The longest key of an incident service.
+const MAX_KEY: usize = 200;
+
+/// A key is a word of letters, digits and hyphens, or the name of a secret: nothing in it ends the
+/// header, or fills in something else.
+fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
+    let help = match receiver {
+        Receiver::Pagerduty => "give the integration key of a service (Events API v2)",
+        Receiver::Opsgenie | Receiver::Webhook | Receiver::Slack | Receiver::Teams => {
+            "give the key of an API integration"
+        }
+    };
+    let Some(key) = key else { return Err(BadInput::new("key", "", "is missing", help)) };
+    let text = key.expose();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if is_reference(text) || ((8..=MAX_KEY).contains(&text.len()) && text.chars().all(is_plain)) {
+        return Ok(());
+    }
+    let problem = format!("is no key of 8 to {MAX_KEY} letters, digits and hyphens");
+    let help = format!("{help}, or name a secret: {{{{ secrets.name }}}}");
+    Err(BadInput::new("key", "", problem, help))
 }
 
 /// Scheme, host and port, which is all that is shown of an address.
@@ -173,28 +220,32 @@ fn refused(error: TargetError) -> BadInput {
 
 /// What may be shown of a way.
 pub(super) fn shown(way: &Way) -> Value {
-    let hides = |hidden: &Hidden| {
-        let address = shown_address(&hidden.url);
-        json!({ "origin": origin(&hidden.url), "url": address })
+    let (receiver, hidden) = match way {
+        Way::Request(receiver, hidden) => (*receiver, hidden),
+        Way::Email(to) => return json!({ "to": to }),
     };
-    match way {
-        Way::Webhook(hidden) => {
-            let mut shown = hides(hidden);
-            shown["signed"] = hidden.signing_secret.is_some().into();
-            if let Some(key) = &hidden.signing_secret {
-                shown["signing_secret"] = shown_key(key).into();
-            }
-            shown
-        }
-        Way::Slack(hidden) => hides(hidden),
-        Way::Email(to) => json!({ "to": to }),
+    let address = shown_address(receiver, &hidden.url);
+    let mut shown = json!({ "origin": origin(&hidden.url), "url": address });
+    if receiver == Receiver::Webhook {
+        shown["signed"] = hidden.signing_secret.is_some().into();
     }
+    if let Some(key) = &hidden.signing_secret {
+        shown["signing_secret"] = shown_key(key).into();
+    }
+    if let Some(key) = &hidden.key {
+        shown["key"] = shown_key(key).into();
+    }
+    shown
 }
 
 /// An address as it may be shown: where it leads, and which secrets it names. If it names none, all
-/// of it is one, from the path on.
-pub(in crate::commands) fn shown_address(url: &Secret) -> String {
-    if names_secret(url) { masked_url(url.expose()) } else { format!("{}/{MASK}", origin(url)) }
+/// of it is one, from the path on, unless the receiver asks for a key beside it.
+pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> String {
+    if receiver.has_key() || names_secret(url) {
+        masked_url(url.expose())
+    } else {
+        format!("{}/{MASK}", origin(url))
+    }
 }
 
 /// A key as it may be shown: the name of a secret, or that there is one.

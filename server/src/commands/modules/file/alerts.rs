@@ -17,7 +17,7 @@ use crate::{
         alerts::{names_secret, shown_address, shown_key},
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{Event, Hidden, Quiet, Rule, Way},
+    engine::alerting::alerts::{Event, Hidden, Quiet, Receiver, Rule, Way},
     target::Secret,
     vault::MASK,
 };
@@ -30,14 +30,19 @@ pub(crate) struct ChannelEntry {
     /// How it tells them.
     #[schemars(with = "Words<Kind>")]
     pub(crate) kind: Kind,
-    /// For `webhook` and `slack`: where requests go. What is secret of it is named, as in
-    /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`.
+    /// For all but `email`: where requests go. What is secret of it is named, as in
+    /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For `pagerduty` and `opsgenie`
+    /// their usual address if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<Secret>,
     /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; they are not
     /// signed if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signing_secret: Option<Secret>,
+    /// For `pagerduty` the integration key of a service (Events API v2), for `opsgenie` the key of
+    /// an API integration, as in `{{ secrets.pagerduty }}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Secret>,
     /// For `email`: 1 to 50 addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     to: Vec<String>,
@@ -104,17 +109,21 @@ fn is_yes(value: &bool) -> bool {
 impl ChannelEntry {
     /// The entry that declares the channel.
     pub(in super::super) fn of(way: &Way) -> Self {
-        let (kind, hidden, to) = match way {
-            Way::Webhook(hidden) => (Kind::Webhook, Some(hidden), vec![]),
-            Way::Slack(hidden) => (Kind::Slack, Some(hidden), vec![]),
-            Way::Email(to) => (Kind::Email, None, to.clone()),
-        };
-        let url = hidden.map(|hidden| hidden.url.clone());
-        Self {
-            kind,
-            url,
-            signing_secret: hidden.and_then(|hidden| hidden.signing_secret.clone()),
-            to,
+        match way {
+            Way::Request(receiver, hidden) => Self {
+                kind: receiver.kind(),
+                url: Some(hidden.url.clone()),
+                signing_secret: hidden.signing_secret.clone(),
+                key: hidden.key.clone(),
+                to: vec![],
+            },
+            Way::Email(to) => Self {
+                kind: Kind::Email,
+                url: None,
+                signing_secret: None,
+                key: None,
+                to: to.clone(),
+            },
         }
     }
 
@@ -128,24 +137,31 @@ impl ChannelEntry {
             kind,
             url: text("url").or_else(address),
             signing_secret: text("signing_secret").or_else(key),
+            key: text("key"),
             to: to.filter_map(|to| Some(to.as_str()?.to_owned())).collect(),
         }
     }
 
     /// The same as it may be shown.
     pub(in super::super) fn masked(self) -> Self {
+        let receiver = Receiver::of(self.kind);
+        let address = |url: &Secret| receiver.map(|receiver| shown_address(receiver, url));
+        let key = |key: Secret| Secret::new(shown_key(&key));
         Self {
-            url: self.url.map(|url| Secret::new(shown_address(&url))),
-            signing_secret: self.signing_secret.map(|key| Secret::new(shown_key(&key))),
+            url: self.url.as_ref().and_then(address).map(Secret::new),
+            signing_secret: self.signing_secret.map(key),
+            key: self.key.map(key),
             ..self
         }
     }
 
     /// The secrets that it names, in their order, each once.
     pub(in super::super) fn secret_names(&self) -> Vec<String> {
-        let Some(url) = self.url.clone() else { return vec![] };
-        let hidden = Hidden { url, signing_secret: self.signing_secret.clone() };
-        hidden.request().secret_names()
+        let Some(receiver) = Receiver::of(self.kind) else { return vec![] };
+        let usual = || receiver.usual_url().map(Secret::new);
+        let Some(url) = self.url.clone().or_else(usual) else { return vec![] };
+        let (signing_secret, key) = (self.signing_secret.clone(), self.key.clone());
+        Hidden { url, signing_secret, key }.request(receiver).secret_names()
     }
 
     /// What the file says of the channel, which looks like `there` where it is there already.
@@ -153,13 +169,14 @@ impl ChannelEntry {
     /// A mask that stands where it was shown keeps what it hides. Anything else that is secret has
     /// to be named: files are read by many, and kept for ever.
     pub(in super::super) fn input(self, there: Option<&Self>) -> Result<ChannelInput, BadInput> {
-        let Self { kind, url, signing_secret, to } = self;
+        let Self { kind, url, signing_secret, key, to } = self;
         let shown = there.filter(|there| there.kind == kind);
-        if kind == Kind::Email {
-            return Ok(ChannelInput { url, signing_secret, to: Some(to) });
-        }
+        let Some(receiver) = Receiver::of(kind) else {
+            return Ok(ChannelInput { url, signing_secret, key, to: Some(to) });
+        };
         let to = (!to.is_empty()).then_some(to);
-        let Some(url) = url else {
+        let usual = || receiver.usual_url().map(Secret::new);
+        let Some(url) = url.or_else(usual) else {
             let help = "give the address that messages are sent to";
             return Err(BadInput::new("url", "", "is missing", help));
         };
@@ -171,13 +188,24 @@ impl ChannelEntry {
             Some(key) => {
                 let shown = shown.and_then(|there| there.signing_secret.as_ref());
                 let key = said("signingSecret", key, shown)?;
-                key.as_ref().map_or(Ok(()), check_key)?;
+                key.as_ref().map_or(Ok(()), |key| check_key("signingSecret", key))?;
                 key
             }
             // What a file leaves out is not kept.
             None => (kind == Kind::Webhook).then(|| Secret::new("")),
         };
-        Ok(ChannelInput { url, signing_secret, to })
+        let key = match key {
+            Some(key) => {
+                let key = said("key", key, shown.and_then(|there| there.key.as_ref()))?;
+                key.as_ref().map_or(Ok(()), |key| check_key("key", key))?;
+                key
+            }
+            None if receiver.has_key() => {
+                return Err(BadInput::new("key", "", "is missing", NAME_IT));
+            }
+            None => None,
+        };
+        Ok(ChannelInput { url, signing_secret, key, to })
     }
 }
 
@@ -199,7 +227,7 @@ const NAME_IT: &str = "set it as a secret of the namespace ('carillon secret set
 fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     let problem = if masked_url(url.expose()) != url.expose() {
         "has a password, or a value behind its question mark, in clear"
-    } else if kind == Kind::Slack && !names_secret(url) {
+    } else if matches!(kind, Kind::Slack | Kind::Teams) && !names_secret(url) {
         "is all that one needs to write to that channel, and stands in the file in clear"
     } else {
         return Ok(());
@@ -207,11 +235,11 @@ fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     Err(BadInput::new("url", "", problem, NAME_IT))
 }
 
-fn check_key(key: &Secret) -> Result<(), BadInput> {
+fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
     if is_reference(key.expose()) {
         return Ok(());
     }
-    Err(BadInput::new("signingSecret", "", "stands in the file in clear", NAME_IT))
+    Err(BadInput::new(field, "", "stands in the file in clear", NAME_IT))
 }
 
 impl RuleEntry {
@@ -272,7 +300,7 @@ mod tests {
 
     fn entry(kind: Kind, url: &str, key: Option<&str>) -> ChannelEntry {
         let (url, signing_secret) = (Some(Secret::new(url)), key.map(Secret::new));
-        ChannelEntry { kind, url, signing_secret, to: vec![] }
+        ChannelEntry { kind, url, signing_secret, key: None, to: vec![] }
     }
 
     #[test]

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    form,
-    way::{Hidden, Way, carrying},
+    form::{self, Call},
+    way::{Hidden, Receiver, Way, carrying},
 };
 use crate::{
     engine::{EngineError, core::Core, service::Service},
@@ -103,13 +103,16 @@ impl Tried {
     }
 }
 
-/// How far a mail has come: it goes to each recipient by itself.
+/// How far a message has come: a mail goes to each recipient by itself, and what an incident
+/// service is told is several requests.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Progress {
     delivered: Vec<String>,
     /// By address: why. Sent once more, it goes to them, too: `outbox::revive` forgets them.
     refused: BTreeMap<String, String>,
+    /// So many of its requests were taken.
+    requests: usize,
 }
 
 impl Progress {
@@ -153,13 +156,8 @@ impl NotificationSender {
         let tried = match way {
             None => Tried::refused("its channel was deleted"),
             Some(Err(error)) => Tried::locked(&error),
-            Some(Ok(Way::Webhook(hidden))) => {
-                let payload = form::webhook(&message.body, message.created_at.utc());
-                self.request(message, &hidden, payload).await
-            }
-            Some(Ok(Way::Slack(hidden))) => {
-                let payload = form::slack(&message.subject, &message.body);
-                self.request(message, &hidden, payload).await
+            Some(Ok(Way::Request(receiver, hidden))) => {
+                self.requests(message, receiver, &hidden).await
             }
             Some(Ok(Way::Email(to))) => self.mail(message, &to).await,
         };
@@ -244,8 +242,43 @@ impl NotificationSender {
         failed
     }
 
+    /// Sends the requests of a message that were not taken before, one after the other, until one
+    /// fails or patience ends.
+    async fn requests(&self, message: &Model, receiver: Receiver, hidden: &Hidden) -> Tried {
+        let calls = form::calls(receiver, message);
+        let request = hidden.request(receiver);
+        let secrets = match self.opened(message, &request).await {
+            Ok(secrets) => secrets,
+            Err(tried) => return tried,
+        };
+        let (mut progress, begun) = (Progress::of(message), self.core.clock.instant());
+        let had = progress.requests;
+        for call in calls.iter().skip(had) {
+            let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
+            let error = if left.is_zero() {
+                "it is too slow for all that there is to tell".to_owned()
+            } else if let Err(error) = self.request(message, &request, call, &secrets, left).await {
+                error
+            } else {
+                progress.requests += 1;
+                continue;
+            };
+            let fate = if progress.requests > had { Fate::Partly } else { Fate::Failed };
+            let progress = (calls.len() > 1).then(|| json!(progress));
+            return Tried { fate, error: Some(error), progress };
+        }
+        Tried { fate: Fate::Arrived, error: None, progress: None }
+    }
+
     /// Sends a request as a target's: by the same client, past the same guard.
-    async fn request(&self, message: &Model, hidden: &Hidden, payload: Value) -> Tried {
+    async fn request(
+        &self,
+        message: &Model,
+        request: &Target,
+        call: &Call,
+        secrets: &BTreeMap<String, SecretString>,
+        timeout: Duration,
+    ) -> Result<(), String> {
         let invocation = Invocation {
             run_id: message.id,
             attempt: message.attempts,
@@ -257,35 +290,26 @@ impl NotificationSender {
             idempotency_key: message.id.to_string(),
             traceparent: None,
             context: json!({}),
-            timeout: PATIENCE,
+            timeout,
             kill_grace: Duration::ZERO,
-        };
-        let request = hidden.request();
-        let secrets = match self.opened(message, &request).await {
-            Ok(secrets) => secrets,
-            Err(tried) => return tried,
         };
         let names = Names {
             invocation: &invocation,
             scheduled_at: message.created_at.utc(),
             previous_fire: None,
             tasks: &json!({}),
-            secrets: &secrets,
+            secrets,
         };
-        let target = match self.core.executor.fill_in(&request, &names).await {
-            Ok(request) => carrying(request, payload),
-            Err(error) => return Tried::failed(error.to_string()),
-        };
+        let filled_in = self.core.executor.fill_in(request, &names).await;
+        let target = carrying(&filled_in.map_err(|error| error.to_string())?, call);
         // Nobody reads the lines.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
         match Mask::of(secrets.values()).outcome(outcome) {
-            Outcome::Succeeded { .. } => Tried { fate: Fate::Arrived, error: None, progress: None },
-            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => {
-                Tried::failed(message)
-            }
-            Outcome::Cancelled { .. } => Tried::failed("it was stopped".to_owned()),
+            Outcome::Succeeded { .. } => Ok(()),
+            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => Err(message),
+            Outcome::Cancelled { .. } => Err("it was stopped".to_owned()),
         }
     }
 

@@ -47,6 +47,6 @@ pub use self::{
     quiet::Quiet,
     rule::{Event, MAX_LOSING, Rule},
     service::AlertsReport,
-    way::{Hidden, Way},
+    way::{Hidden, Receiver, Way},
 };
 pub(in crate::engine) use self::{courier::NotificationSender, service::Alerts};

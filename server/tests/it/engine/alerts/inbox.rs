@@ -51,11 +51,17 @@ impl Arrived {
     }
 }
 
+/// What it keeps, and what it answers: these in turn, the last again and again.
+struct Inside {
+    answers: Vec<StatusCode>,
+    arrived: Vec<Arrived>,
+}
+
 /// A receiver that answers as the test says, and keeps what arrives.
 #[derive(Clone)]
 pub(super) struct Inbox {
     pub(super) address: SocketAddr,
-    inside: Arc<Mutex<(StatusCode, Vec<Arrived>)>>,
+    inside: Arc<Mutex<Inside>>,
     count: watch::Sender<usize>,
 }
 
@@ -63,7 +69,8 @@ impl Inbox {
     pub(super) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let inside = Arc::new(Mutex::new((StatusCode::OK, vec![])));
+        let inside = Inside { answers: vec![StatusCode::OK], arrived: vec![] };
+        let inside = Arc::new(Mutex::new(inside));
         let inbox = Self { address, inside, count: watch::Sender::new(0) };
         let router = Router::new().fallback(keep).with_state(inbox.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -76,7 +83,13 @@ impl Inbox {
 
     /// From now on it answers so.
     pub(super) fn answers(&self, status: u16) {
-        self.inside.lock().unwrap().0 = StatusCode::from_u16(status).unwrap();
+        self.answers_in_turn(&[status]);
+    }
+
+    /// From now on it answers so, one after the other, and then always as the last.
+    pub(super) fn answers_in_turn(&self, statuses: &[u16]) {
+        let statuses = statuses.iter().map(|status| StatusCode::from_u16(*status).unwrap());
+        self.inside.lock().unwrap().answers = statuses.collect();
     }
 
     /// Where requests went, oldest first, as soon as there are so many.
@@ -89,13 +102,13 @@ impl Inbox {
     }
 
     pub(super) fn arrived(&self) -> Vec<Arrived> {
-        self.inside.lock().unwrap().1.clone()
+        self.inside.lock().unwrap().arrived.clone()
     }
 }
 
 async fn keep(State(inbox): State<Inbox>, uri: Uri, headers: HeaderMap, body: Bytes) -> StatusCode {
     let mut inside = inbox.inside.lock().unwrap();
-    inside.1.push(Arrived { uri, headers, body });
-    inbox.count.send_replace(inside.1.len());
-    inside.0
+    inside.arrived.push(Arrived { uri, headers, body });
+    inbox.count.send_replace(inside.arrived.len());
+    if inside.answers.len() > 1 { inside.answers.remove(0) } else { inside.answers[0] }
 }

@@ -6,6 +6,7 @@
 
 mod foretelling;
 mod inbox;
+mod incidents;
 pub(crate) mod mailing;
 mod naming;
 mod pinging;

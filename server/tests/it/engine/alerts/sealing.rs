@@ -27,7 +27,7 @@ fn hook(inbox: &Inbox) -> ChannelInput {
     ChannelInput {
         url: Some(inbox.url().as_str().into()),
         signing_secret: Some(SECRET.into()),
-        to: None,
+        ..ChannelInput::default()
     }
 }
 

@@ -91,7 +91,7 @@ async fn a_webhook_is_signed_and_sent_until_it_is_taken(database: TestDatabase) 
     let input = ChannelInput {
         url: Some(inbox.url().as_str().into()),
         signing_secret: Some(SECRET.into()),
-        to: None,
+        ..ChannelInput::default()
     };
     let channel = watch.channel(Kind::Webhook, input).await;
     watch.rule(rule(&[Failed], channel)).await;

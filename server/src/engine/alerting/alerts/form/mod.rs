@@ -1,13 +1,44 @@
 //! A message as each kind of channel takes it: pure.
+//!
+//! - `teams`: as a card
+//! - `incidents`: as events of services that wake people
+
+mod incidents;
+mod teams;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use entity::notification::Model;
 use serde_json::{Value, json};
+
+use super::way::Receiver;
+
+/// A request that carries a message, or a part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Call {
+    /// What is asked for below the channel's address: a path and a query.
+    pub(super) below: Option<String>,
+    pub(super) body: Value,
+}
+
+/// The requests of which a message to `receiver` consists: the same ones at each attempt.
+pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<Call> {
+    let (subject, body) = (&message.subject, &message.body);
+    let one = |body| vec![Call { below: None, body }];
+    let id = message.id.to_string();
+    match receiver {
+        Receiver::Webhook => one(webhook(body, message.created_at.utc())),
+        Receiver::Slack => one(slack(subject, body)),
+        Receiver::Teams => one(teams::card(subject, body)),
+        Receiver::Pagerduty => incidents::pagerduty(&id, body),
+        Receiver::Opsgenie => incidents::opsgenie(&id, body),
+    }
+}
 
 /// So many alerts are written out for people; a program gets them all.
 const LISTED: usize = 20;
 
 /// For a program: the payload that the specification of Standard Webhooks proposes.
-pub(super) fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
+fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
     let kind = if body["rule"].is_null() { "alerts.test" } else { "alerts.raised" };
     json!({
         "type": kind,
@@ -17,7 +48,7 @@ pub(super) fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
 }
 
 /// For Slack and its like.
-pub(super) fn slack(subject: &str, body: &Value) -> Value {
+fn slack(subject: &str, body: &Value) -> Value {
     let mut text = format!("*{}*", escaped(subject));
     for line in lines(body) {
         let said = match line.url {
@@ -26,7 +57,7 @@ pub(super) fn slack(subject: &str, body: &Value) -> Value {
         };
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
-            let error = escaped(&cut(error));
+            let error = escaped(&cut(error, MAX_ERROR));
             // What is over is not told as if the error were how it ended.
             text.push_str(&match line.is_over {
                 true => format!(" (the error was: {error})"),
@@ -113,12 +144,15 @@ fn entities(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn cut(text: &str) -> String {
-    const MAX: usize = 200;
-    if text.chars().count() <= MAX {
+/// At most so much of an error is written into a chat.
+const MAX_ERROR: usize = 200;
+
+/// The text, or what fits of it into `most` characters.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
         return text.to_owned();
     }
-    text.chars().take(MAX).chain(['…']).collect()
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,222 @@
+//! What arrives at services that wake people, and in a chat that takes cards: an incident for each
+//! alert, that ends with it, and what was taken is not told again.
+
+use carillon::{
+    commands::{Call, ChannelEdit, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    engine::alerting::alerts::Event::{Failed, Recovered},
+};
+use entity::{alert_channel::Kind, notification::State, run};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    inbox::Inbox,
+    watch::{Watch, editor, rule},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    an_incident_begins_with_an_alert_and_ends_with_it,
+    an_alert_is_closed_by_its_alias,
+    what_was_taken_of_a_message_is_not_sent_again,
+    a_card_says_what_happened,
+    a_key_belongs_to_its_kind_and_to_its_address,
+    a_module_names_the_key_of_an_incident_service,
+);
+
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+fn keyed(inbox: &Inbox, path: &str) -> ChannelInput {
+    let url = format!("http://{}{path}", inbox.address);
+    ChannelInput {
+        url: Some(url.as_str().into()),
+        key: Some(KEY.into()),
+        ..ChannelInput::default()
+    }
+}
+
+async fn an_incident_begins_with_an_alert_and_ends_with_it(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    watch.world.settings.public_url = Some("https://cron.example".to_owned());
+    let inbox = Inbox::open().await;
+    inbox.answers(202);
+    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    watch.rule(rule(&[Failed, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+    watch.pass(60);
+    watch.ends(&schedule, run::State::Succeeded).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+
+    let told: Vec<Value> = inbox.arrived().iter().map(|one| one.json()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    let actions: Vec<&Value> = told.iter().map(|event| &event["event_action"]).collect();
+    assert_eq!(actions, ["trigger", "resolve"]);
+    assert_eq!(told[0]["dedup_key"], told[1]["dedup_key"]);
+    assert!(told.iter().all(|event| event["routing_key"] == KEY));
+    assert_eq!(told[0]["payload"]["summary"], "nightly failed");
+    assert_eq!(told[0]["payload"]["component"], "nightly");
+    assert_eq!(told[0]["payload"]["source"], "carillon/test");
+    assert!(told[0]["client_url"].as_str().unwrap().starts_with("https://cron.example/"));
+    assert_eq!(inbox.arrived()[0].place(), "/v2/enqueue");
+    let dump = watch.world.database.dump().await;
+    assert!(!dump.contains(KEY), "the key is sealed");
+}
+
+async fn an_alert_is_closed_by_its_alias(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    inbox.answers(202);
+    let channel = watch.channel(Kind::Opsgenie, keyed(&inbox, "/v2/alerts")).await;
+    watch.rule(rule(&[Failed, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+    watch.pass(60);
+    watch.ends(&schedule, run::State::Succeeded).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+
+    let arrived = inbox.arrived();
+    assert_eq!(arrived.len(), 2);
+    let alias = arrived[0].json()["alias"].as_str().unwrap().to_owned();
+    assert_eq!(arrived[0].place(), "/v2/alerts");
+    let close = format!("/v2/alerts/{alias}/close?identifierType=alias");
+    assert_eq!(arrived[1].place(), close);
+    assert!(arrived.iter().all(|one| one.header("authorization") == format!("GenieKey {KEY}")));
+}
+
+async fn what_was_taken_of_a_message_is_not_sent_again(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    watch.rule(rule(&[Failed], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    for name in ["one", "two", "three"] {
+        let schedule = watch.schedule(|row| row.name = name.to_owned()).await;
+        watch.ends(&schedule, run::State::Failed).await;
+    }
+    node.tells(&watch, 1).await;
+    // The second is too much for it.
+    inbox.answers_in_turn(&[202, 429]);
+    node.send(&watch).await;
+    let message = watch.messages().await.remove(0);
+    assert_eq!(message.state, State::Pending);
+    assert!(message.error.unwrap().contains("429"));
+    inbox.answers(202);
+    watch.pass(60);
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Sent);
+    let keys: Vec<Value> =
+        inbox.arrived().iter().map(|one| one.json()["dedup_key"].clone()).collect();
+    assert_eq!(keys.len(), 4);
+    assert_eq!(keys[1], keys[2], "the one that was refused is sent again, and no other");
+    assert!(keys[0] != keys[1] && keys[3] != keys[2]);
+}
+
+async fn a_card_says_what_happened(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let url = Some(inbox.url().as_str().into());
+    let channel = watch.channel(Kind::Teams, ChannelInput { url, ..ChannelInput::default() });
+    watch.rule(rule(&[Failed], channel.await)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+    let card = inbox.arrived()[0].json();
+    assert_eq!(card["type"], "message");
+    let body = &card["attachments"][0]["content"]["body"];
+    assert!(body[0]["text"].as_str().unwrap().ends_with("nightly failed"), "{card}");
+    assert_eq!(body[1]["text"], "- nightly failed");
+}
+
+async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
+    let watch = Watch::begin(database).await;
+    let commands = watch.commands();
+    let make = async |kind: Kind, input: ChannelInput| {
+        let (namespace, name) = ("test".to_owned(), format!("channel-{}", Uuid::now_v7().simple()));
+        let new = NewChannel { namespace, name, kind, input };
+        commands.create_alert_channel(&editor(), new, &Call::once()).await
+    };
+    let key = |key: &str| ChannelInput { key: Some(key.into()), ..ChannelInput::default() };
+    for (kind, input, said) in [
+        (Kind::Pagerduty, ChannelInput::default(), "is missing"),
+        (Kind::Pagerduty, key("short"), "is no key of 8"),
+        (Kind::Pagerduty, key("{{ context.key_of_mine }}"), "is no key of 8"),
+        (Kind::Opsgenie, key("0123456789\r\nx: y"), "is no key of 8"),
+        (Kind::Webhook, key(KEY), "pagerduty and opsgenie"),
+        (Kind::Email, key(KEY), "pagerduty and opsgenie"),
+    ] {
+        let Err(CommandError::BadInput(bad)) = make(kind, input).await else { panic!("{said}") };
+        assert_eq!(bad.field, "key", "{bad}");
+        assert!(bad.problem.contains(said) && !bad.to_string().contains(KEY), "{bad}");
+    }
+    // Without an address it goes to the service's own.
+    let made = make(Kind::Pagerduty, key("{{ secrets.pagerduty }}")).await.unwrap();
+    let edit = |url: &str, key: Option<&str>| ChannelEdit {
+        id: made.id,
+        expected_version: 1,
+        name: None,
+        input: ChannelInput {
+            url: Some(url.into()),
+            key: key.map(Into::into),
+            ..ChannelInput::default()
+        },
+    };
+    let elsewhere = edit("https://evil.example/", None);
+    let moved = commands.update_alert_channel(&editor(), elsewhere, &Call::once()).await;
+    let Err(CommandError::BadInput(bad)) = moved else { panic!("the key went along") };
+    assert_eq!(
+        (bad.field.as_str(), bad.problem.as_str()),
+        ("key", "was given for another address")
+    );
+    let again = edit("https://events.eu.pagerduty.com/v2/enqueue", Some(KEY));
+    commands.update_alert_channel(&editor(), again, &Call::once()).await.unwrap();
+}
+
+async fn a_module_names_the_key_of_an_incident_service(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    inbox.answers(202);
+    let source = |key: &str| {
+        format!(
+            "module: watch\nnamespace: test\nalert_channels:\n  pager:\n    kind: pagerduty\n    \
+             url: http://{}/v2/enqueue\n    key: '{key}'\nalert_rules:\n  all: {{ on: [failed], \
+             channels: [pager], digest: 0s }}\n",
+            inbox.address
+        )
+    };
+    let deploy = async |source: &str| {
+        watch.commands().deploy(&editor(), Source::yaml(source), &Call::once()).await
+    };
+    let Err(CommandError::BadInput(bad)) = deploy(&source(KEY)).await else { panic!("in clear") };
+    assert_eq!(bad.field, "alert_channels.pager.key");
+    let named = source("{{ secrets.pager }}");
+    assert_eq!(deploy(&named).await.unwrap().changes.len(), 2);
+    let again = deploy(&named).await.unwrap().changes;
+    assert!(again.iter().all(|change| change.fields.is_empty()), "{again:?}");
+
+    let (namespace, name) = ("test".to_owned(), "pager".to_owned());
+    let new = NewSecret { namespace, name, value: KEY.into(), reason: None };
+    let admin = editor().who().admin().unwrap();
+    watch.commands().set_secret(&admin, new, &Call::once()).await.unwrap();
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+    assert_eq!(inbox.arrived()[0].json()["routing_key"], json!(KEY));
+}
