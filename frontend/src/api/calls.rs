@@ -22,8 +22,8 @@ use crate::{
         AuditEvent, AuditRow, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics,
         Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place, Preview,
         PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Verdict, Viewer,
-        WorkProblem,
+        ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict,
+        Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -79,6 +79,11 @@ pub(crate) fn namespaces() -> Ask<Vec<Named>> {
 pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
     let variables = operations::overview::Variables { namespace };
     Ask::new::<operations::Overview>(variables)
+}
+
+/// What the rail counts.
+pub(crate) fn tallies(namespace: String) -> Ask<Tallies> {
+    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace })
 }
 
 pub(crate) fn cluster() -> Ask<Fleet> {

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::tallies::{Counted, count_of};
 use crate::{
     components::{Glyph, icon, icon_button, live},
     route::Route,
@@ -40,14 +41,19 @@ pub(super) struct Entry {
     pub(super) glyph: Glyph,
     /// What leads there behind `g`.
     pub(super) key: &'static str,
+    /// What is counted beside it.
+    counted: Option<Counted>,
 }
 
 /// The pages, in the order of the rail.
 pub(super) const PAGES: &[Entry] = &[
-    page(Group::Now, Route::Overview, "Overview", Glyph::Gauge, "o"),
-    page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"),
+    counting(
+        page(Group::Now, Route::Overview, "Overview", Glyph::Gauge, "o"),
+        Counted::SchedulesInTrouble,
+    ),
+    counting(page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"), Counted::LiveRuns),
     page(Group::Now, Route::Ledger, "Ledger", Glyph::List, "j"),
-    page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"),
+    counting(page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"), Counted::OpenAlerts),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
     page(Group::Plan, Route::Upcoming, "Upcoming", Glyph::Grid, "u"),
     page(Group::Plan, Route::Backfills, "Backfills", Glyph::Back, "b"),
@@ -56,7 +62,7 @@ pub(super) const PAGES: &[Entry] = &[
     page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "l"),
     page(Group::Build, Route::Modules, "Modules", Glyph::Box, "m"),
     page(Group::Operate, Route::Metrics, "Metrics", Glyph::Bars, "g"),
-    page(Group::Operate, Route::Health, "Health", Glyph::Pulse, "h"),
+    counting(page(Group::Operate, Route::Health, "Health", Glyph::Pulse, "h"), Counted::Findings),
     page(Group::Operate, Route::Cluster, "Cluster", Glyph::Server, "c"),
     page(Group::Operate, Route::Audit, "Audit", Glyph::Eye, "d"),
     page(Group::Settings, Route::Profile, "Profile", Glyph::Person, "i"),
@@ -75,7 +81,12 @@ const fn page(
     glyph: Glyph,
     key: &'static str,
 ) -> Entry {
-    Entry { group, route, words, glyph, key }
+    Entry { group, route, words, glyph, key, counted: None }
+}
+
+const fn counting(mut page: Entry, counted: Counted) -> Entry {
+    page.counted = Some(counted);
+    page
 }
 
 /// The rail.
@@ -130,7 +141,7 @@ pub(super) fn link(page: &'static Entry) -> AnyView {
         view! {
             <li>
                 <a href=page.route.path() aria-current=current title=page.words>
-                    {icon(page.glyph)}<span>{page.words}</span>
+                    {icon(page.glyph)}<span>{page.words}</span>{page.counted.map(count_of)}
                 </a>
             </li>
         }
