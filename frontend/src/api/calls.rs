@@ -49,6 +49,10 @@ pub(crate) struct RunQuery {
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
+    /// Scheduled at this instant or later.
+    pub(crate) after: Option<Moment>,
+    /// Scheduled earlier.
+    pub(crate) before: Option<Moment>,
     pub(crate) place: Place,
 }
 
@@ -142,8 +146,8 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         states: (!query.states.is_empty()).then_some(query.states),
         schedule_id: query.schedule,
         live: None,
-        after: None,
-        before: None,
+        after: query.after,
+        before: query.before,
     };
     let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
     Ask::new::<Runs>(operations::runs::Variables {
