@@ -80,18 +80,18 @@ pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
 }
 
-pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
-    let variables = operations::overview::Variables { namespace };
+pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<OverviewAnswer> {
+    let variables = operations::overview::Variables { namespace, health_of };
     Ask::new::<operations::Overview>(variables)
 }
 
 /// What the rail counts.
-pub(crate) fn tallies(namespace: String) -> Ask<Tallies> {
-    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace })
+pub(crate) fn tallies(namespace: String, health_of: Option<String>) -> Ask<Tallies> {
+    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace, health_of })
 }
 
-pub(crate) fn cluster() -> Ask<Fleet> {
-    Ask::new::<operations::Cluster>(operations::cluster::Variables)
+pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
+    Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
@@ -231,8 +231,9 @@ pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
     Ask::new::<operations::Problems>(variables)
 }
 
-pub(crate) fn health() -> Ask<HealthReport> {
-    Ask::new::<operations::Health>(operations::health::Variables)
+/// Of a namespace, or of all.
+pub(crate) fn health(namespace: Option<String>) -> Ask<HealthReport> {
+    Ask::new::<operations::Health>(operations::health::Variables { namespace })
 }
 
 pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {

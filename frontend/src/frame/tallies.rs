@@ -13,7 +13,7 @@ use crate::{
     data::{Load, use_load},
     model::{Tallies, WorkProblem},
     route::Scope,
-    state::{use_address, use_every},
+    state::{use_address, use_every, use_session},
     time::Moment,
 };
 
@@ -89,12 +89,14 @@ impl Counts {
 
 /// Begins to count for as long as the owner is there.
 pub(crate) fn provide_counts() {
-    let address = use_address();
+    let (address, session) = (use_address(), use_session());
     let namespace = Memo::new(move |_| match address.scope() {
         Some(Scope::One(namespace)) => Some(namespace),
         Some(Scope::All) | None => None,
     });
-    let tallies = use_load(move || namespace.get().map(api::tallies));
+    let tallies = use_load(move || {
+        namespace.get().map(|namespace| api::tallies(namespace, session.health_of()))
+    });
     let problems = use_load(move || namespace.get().map(api::problems));
     use_every(LOOK, move || {
         if !document().hidden() && namespace.with_untracked(Option::is_some) {
