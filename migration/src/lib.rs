@@ -40,8 +40,8 @@ mod m0031_sign_in;
 mod m0032_ledger_list;
 mod m0033_user_settings;
 mod m0034_drained_nodes;
-mod m0036_alert_receivers;
-mod m0037_badges;
+mod m0035_alert_receivers;
+mod m0036_badges;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -83,8 +83,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0032_ledger_list::Migration),
             Box::new(m0033_user_settings::Migration),
             Box::new(m0034_drained_nodes::Migration),
-            Box::new(m0036_alert_receivers::Migration),
-            Box::new(m0037_badges::Migration),
+            Box::new(m0035_alert_receivers::Migration),
+            Box::new(m0036_badges::Migration),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! What the rail counts beside its pages: schedules in trouble, live runs, open alerts, findings about the server.
 //!
-//! The rail and the phone's bar show the same counts, so the frame asks once for both. While nobody looks at the window
-//! nothing is asked, and while lists are held the counts stand still as well.
+//! The rail and the phone's bar show the same counts, so the frame asks once for both. It asks nothing while the window
+//! is hidden, and the counts do not change while lists are held.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use crate::{
 const LOOK: Duration = Duration::from_secs(5);
 /// Problems are added up from a day of runs, which costs the server more.
 const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
-/// The most that a count says; what is beyond is on the page.
-const MOST: usize = 99;
+/// Above this a count says `99+`.
+const MAX_COUNT: usize = 99;
 
 /// The counts, for the rail and for the phone's bar.
 #[derive(Clone, Copy)]
@@ -121,7 +121,8 @@ pub(super) fn count_of(counted: Counted) -> AnyView {
 }
 
 fn mark(count: Count) -> AnyView {
-    let number = if count.number > MOST { format!("{MOST}+") } else { count.number.to_string() };
+    let number =
+        if count.number > MAX_COUNT { format!("{MAX_COUNT}+") } else { count.number.to_string() };
     let tone = match count.tone {
         Tone::Calm => "calm",
         Tone::Lost => "lost",

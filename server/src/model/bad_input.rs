@@ -98,10 +98,15 @@ fn quoted(value: &str) -> String {
 
 /// At most 64 characters, with a mark where more was.
 pub(crate) fn cut(value: &str) -> String {
-    if value.chars().count() <= ECHO {
-        return value.to_owned();
+    shortened(value, ECHO)
+}
+
+/// At most `max` characters, with a mark where more was.
+pub(crate) fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
     }
-    value.chars().take(ECHO - 1).chain(['…']).collect()
+    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

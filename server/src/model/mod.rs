@@ -20,7 +20,7 @@ mod retention;
 pub(crate) mod spec;
 
 pub use bad_input::BadInput;
-pub(crate) use bad_input::cut;
+pub(crate) use bad_input::{cut, shortened};
 pub(crate) use context::laid_over;
 pub use definition::{Condition, Definition, DefinitionError, Problem, Task, When};
 pub use ping::Ping;

@@ -30,7 +30,7 @@ pub(crate) fn Feeds() -> impl IntoView {
             <p class="muted">"Upcoming runs in your calendar program, and badges for your pages."</p>
             <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
         </header>
-        {kit::shown_once(made, "The address of your feed", "It is shown this once. Subscribe to it in your calendar program, or show it as a picture; whoever has it sees what the feed shows.")}
+        {kit::shown_once(made, "The address of your feed", "Copy it now: it is not shown again. Anyone who has it can read the feed.")}
         <AsyncView
             loading=loading
             what="feeds"

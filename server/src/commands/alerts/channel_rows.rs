@@ -95,9 +95,7 @@ impl Commands {
             Ok(way) => Some(way),
             Err(VaultError::Store(error)) => return Err(error.into()),
             // Whoever gives all of it again does not need what was there.
-            Err(error) if input.url.is_none() && input.key.is_none() => {
-                return Err(refused(error));
-            }
+            Err(error) if input.url.is_none() => return Err(refused(error)),
             Err(_) => None,
         };
         let base = match &opened {

@@ -113,9 +113,9 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
     Ok(())
 }
 
-/// A key goes with the place that it was given for: for another it has to be given again, or
-/// changing the address would be a way to have somebody else's messages signed, or to be told
-/// their key.
+/// A key stays with the origin that it was given for, and has to be given again for another one.
+/// Otherwise an editor could change the address to have messages signed with a key that they do not
+/// know, or to receive that key.
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,
@@ -153,6 +153,11 @@ fn hidden(
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
+    // Opsgenie's alerts are closed at a path below it.
+    if receiver.has_key() && url.expose().contains(['?', '#']) {
+        let help = "leave out the question mark and what is behind it";
+        return Err(BadInput::new("url", "", "has more than a path", help));
+    }
     Ok(Hidden { url, signing_secret, key })
 }
 
@@ -162,11 +167,10 @@ const MAX_KEY: usize = 200;
 /// A key is a word of letters, digits and hyphens, or the name of a secret: nothing in it ends the
 /// header, or fills in something else.
 fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
-    let help = match receiver {
-        Receiver::Pagerduty => "give the integration key of a service (Events API v2)",
-        Receiver::Opsgenie | Receiver::Webhook | Receiver::Slack | Receiver::Teams => {
-            "give the key of an API integration"
-        }
+    let help = if receiver == Receiver::Pagerduty {
+        "give the integration key of a service (Events API v2)"
+    } else {
+        "give the key of an API integration"
     };
     let Some(key) = key else { return Err(BadInput::new("key", "", "is missing", help)) };
     let text = key.expose();

@@ -18,21 +18,21 @@ pub struct Standing {
     pub passing: usize,
     /// It failed or took too long.
     pub failing: usize,
-    /// There is none, or somebody cancelled it.
+    /// No run has ended yet, or the last one was cancelled.
     pub unknown: usize,
-    /// Schedules that are paused or have ended, whatever their last run did.
-    pub resting: usize,
+    /// The schedule is paused, whatever its last run did.
+    pub paused: usize,
 }
 
 impl Standing {
     /// Of how many schedules this tells.
     pub fn total(&self) -> usize {
-        self.passing + self.failing + self.unknown + self.resting
+        self.passing + self.failing + self.unknown + self.paused
     }
 
     fn add(&mut self, row: &Model, last: Option<run::State>) {
         let count = match last {
-            _ if !row.enabled || row.next_scheduled_at.is_none() => &mut self.resting,
+            _ if !row.enabled => &mut self.paused,
             Some(run::State::Succeeded) => &mut self.passing,
             Some(run::State::Failed | run::State::TimedOut) => &mut self.failing,
             Some(
@@ -49,18 +49,17 @@ impl Standing {
 
 /// How what a badge shows stands now.
 pub async fn standing(commands: &Commands, opened: &Opened) -> Result<Standing, CommandError> {
-    let rows = shown(commands, opened).await?;
-    let rows: Vec<Model> = rows.into_iter().filter(|row| row.deleted_at.is_none()).collect();
+    let found = shown(commands, opened).await?;
+    // The badge of a schedule that was deleted still says whose it is.
+    let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());
+    let rows: Vec<Model> = found.into_iter().filter(|row| row.deleted_at.is_none()).collect();
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let last = batches::last_settled_runs(&commands.store, &ids).await?;
     let last: HashMap<Uuid, run::State> =
         last.into_iter().filter_map(|run| Some((run.schedule_id?, run.state))).collect();
-    let mut standing = Standing::default();
+    let mut standing = Standing { schedule, ..Standing::default() };
     for row in &rows {
         standing.add(row, last.get(&row.id).copied());
-    }
-    if opened.feed.schedule_id.is_some() {
-        standing.schedule = rows.first().map(|row| row.name.clone());
     }
     Ok(standing)
 }

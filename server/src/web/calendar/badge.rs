@@ -18,8 +18,8 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// Proxies of pictures keep them for as long as they are told to.
-const CACHED: &str = "no-cache, max-age=60";
+/// How long a browser, or the proxy of a page that shows it, may keep a badge.
+const CACHED: &str = "max-age=60";
 
 /// The longest text on the left.
 const MAX_LABEL: usize = 64;
@@ -88,16 +88,16 @@ async fn said(
     Ok(Said { label: label.chars().take(MAX_LABEL).collect(), message, look })
 }
 
-/// In words. What rests is told only where nothing else is there.
+/// In words. Paused schedules are told of only where there are no others.
 fn message(standing: &Standing) -> (String, Look) {
-    let Standing { passing, failing, unknown, resting, .. } = *standing;
+    let Standing { passing, failing, unknown, paused, .. } = *standing;
     let is_one = standing.schedule.is_some();
     let active = passing + failing + unknown;
     match (failing, passing) {
         _ if standing.total() == 0 && is_one => ("deleted".to_owned(), Look::Neutral),
         _ if standing.total() == 0 => ("no schedules".to_owned(), Look::Neutral),
         _ if active == 0 && is_one => ("paused".to_owned(), Look::Neutral),
-        _ if active == 0 => (format!("{resting} paused"), Look::Neutral),
+        _ if active == 0 => (format!("{paused} paused"), Look::Neutral),
         (0, 0) => ("no runs yet".to_owned(), Look::Neutral),
         (0, _) if is_one => ("passing".to_owned(), Look::Passing),
         (0, passing) => (format!("{passing} passing"), Look::Passing),
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_badge_says_what_stands_worst() {
-        let of = |passing, failing, unknown, resting, schedule: Option<&str>| {
+        let of = |passing, failing, unknown, paused, schedule: Option<&str>| {
             let schedule = schedule.map(str::to_owned);
-            message(&Standing { schedule, passing, failing, unknown, resting }).0
+            message(&Standing { schedule, passing, failing, unknown, paused }).0
         };
         assert_eq!(of(0, 0, 0, 0, None), "no schedules");
         assert_eq!(of(12, 0, 1, 3, None), "12 passing");

@@ -1,5 +1,5 @@
-//! Upcoming runs for calendars, and badges: whoever has a feed's address reads it, and nothing else
-//! is asked.
+//! Upcoming runs for calendars, and badges. A feed's address is all that a program needs to read it:
+//! nobody signs in.
 //!
 //! - `opened`: from the address to the feed
 //! - `feed`: the route of calendars; `ics`: the text, as RFC 5545 has it

@@ -19,14 +19,14 @@ use crate::{
     web::{Web, auth::client_address, refusal::Refusal},
 };
 
-/// The feed with that token. To whoever has none, there is none.
+/// The feed with that token. A wrong token and a feed that was revoked are answered alike.
 pub(super) async fn opened(
     web: &Web,
     (peer, headers): (SocketAddr, &HeaderMap),
     (kind, token): (Kind, &str),
 ) -> Result<Opened, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
-    // Guesses are counted by what was guessed and where; whoever has the key gets theirs back.
+    // Each wrong token counts for its address. A right one does not: it is taken off again below.
     let guess = format!("{:x}", Sha256::digest(token));
     web.feed_limiter.attempt(&guess, address).map_err(|wait| {
         let text = "too many tokens that are none came from there; try again later";

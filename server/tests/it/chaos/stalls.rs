@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
     time::Duration,
 };
 
@@ -8,7 +11,11 @@ use chrono::{DateTime, Utc};
 
 /// When the machine itself stood still, as one among others does: no program on it can be quicker.
 #[derive(Debug)]
-pub(super) struct Stalls(Arc<Mutex<Vec<Stall>>>);
+pub(super) struct Stalls {
+    seen: Arc<Mutex<Vec<Stall>>>,
+    /// Dropped with this, it ends the watch.
+    _end: Sender<()>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Stall {
@@ -25,35 +32,36 @@ impl Stalls {
     /// Looks until it is dropped, on a thread of its own: a test may be busy.
     pub(super) fn watch(clock: &Clock) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (kept, clock) = (Arc::downgrade(&seen), clock.clone());
+        let (kept, clock) = (seen.clone(), clock.clone());
+        let (end, ended) = channel();
         std::thread::spawn(move || {
-            while let Some(kept) = kept.upgrade() {
-                let from = clock.now();
-                rest();
+            let mut from = clock.now();
+            while goes_on(&ended) {
                 let until = clock.now();
                 if (until - from).to_std().is_ok_and(|took| took > LOOK + BUSY) {
                     kept.lock().unwrap().push(Stall { from, until });
                 }
+                from = until;
             }
         });
-        Self(seen)
+        Self { seen, _end: end }
     }
 
     /// Those that were seen from and until these moments.
     pub(super) fn of(seen: &[(DateTime<Utc>, DateTime<Utc>)]) -> Self {
         let seen = seen.iter().map(|&(from, until)| Stall { from, until });
-        Self(Arc::new(Mutex::new(seen.collect())))
+        Self { seen: Arc::new(Mutex::new(seen.collect())), _end: channel().0 }
     }
 
     /// For how long it did between two moments.
     pub(super) fn within(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Duration {
-        let seen = self.0.lock().unwrap();
+        let seen = self.seen.lock().unwrap();
         let overlaps = seen.iter().map(|stall| stall.until.min(until) - stall.from.max(from));
         overlaps.filter_map(|overlap| overlap.to_std().ok()).sum()
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "what it waits for is to see how late it goes on")]
-fn rest() {
-    std::thread::sleep(LOOK);
+/// Waits for the end of the watch, as long as one look may take; says whether it goes on.
+fn goes_on(ended: &Receiver<()>) -> bool {
+    matches!(ended.recv_timeout(LOOK), Err(RecvTimeoutError::Timeout))
 }

@@ -251,6 +251,11 @@ async fn a_badge_says_how_the_last_runs_went_to_whoever_has_its_address(database
     let again = server.get(&of_good).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
 
+    let remove = "mutation ($id: UUID!) { deleteSchedule(id: $id) { id } }";
+    ask(&server, &ada, remove, json!({ "id": good })).await;
+    assert_eq!(said(&of_good).await, told("good", "deleted", "inactive"));
+    assert_eq!(said(&of_all).await.1, "1 of 1 failing");
+
     // A badge is no calendar, nor the other way round.
     let as_calendar = of_good.replace("badge.svg", "calendar.ics");
     assert_eq!(server.get(&as_calendar).send().await.unwrap().status(), StatusCode::NOT_FOUND);

@@ -111,7 +111,7 @@ struct Progress {
     delivered: Vec<String>,
     /// By address: why. Sent once more, it goes to them, too: `outbox::revive` forgets them.
     refused: BTreeMap<String, String>,
-    /// So many of its requests were taken.
+    /// How many of its requests the receiver has accepted.
     requests: usize,
 }
 

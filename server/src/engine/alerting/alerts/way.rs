@@ -130,22 +130,14 @@ impl Hidden {
             signing_secret: self.signing_secret.clone(),
             ..Http::post(self.url.expose())
         };
-        match (receiver, &self.key) {
-            (Receiver::Pagerduty, Some(key)) => {
-                http.body = Some(json!({ "routing_key": key.expose() }));
-            }
-            (Receiver::Opsgenie, Some(key)) => {
-                let value = Secret::new(format!("GenieKey {}", key.expose()));
+        let key = self.key.as_ref().map(Secret::expose).unwrap_or_default();
+        match receiver {
+            Receiver::Pagerduty => http.body = Some(json!({ "routing_key": key })),
+            Receiver::Opsgenie => {
+                let value = Secret::new(format!("GenieKey {key}"));
                 http.headers.insert("authorization".to_owned(), value);
             }
-            (
-                Receiver::Webhook
-                | Receiver::Slack
-                | Receiver::Teams
-                | Receiver::Pagerduty
-                | Receiver::Opsgenie,
-                _,
-            ) => {}
+            Receiver::Webhook | Receiver::Slack | Receiver::Teams => {}
         }
         Target::Http(http)
     }

@@ -35,24 +35,29 @@ fn keyed(inbox: &Inbox, path: &str) -> ChannelInput {
     }
 }
 
-async fn an_incident_begins_with_an_alert_and_ends_with_it(database: TestDatabase) {
+/// A world whose schedule `nightly` failed and then succeeded, and a channel of that kind was told
+/// of both.
+async fn fails_and_recovers(database: TestDatabase, kind: Kind, path: &str) -> (Watch, Inbox) {
     let mut watch = Watch::begin(database).await;
     watch.world.settings.public_url = Some("https://cron.example".to_owned());
     let inbox = Inbox::open().await;
     inbox.answers(202);
-    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    let channel = watch.channel(kind, keyed(&inbox, path)).await;
     watch.rule(rule(&[Failed, Recovered], channel)).await;
     let mut node = watch.node("a").await;
     node.look(&watch).await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    watch.ends(&schedule, run::State::Failed).await;
-    node.tells(&watch, 1).await;
-    node.send(&watch).await;
-    watch.pass(60);
-    watch.ends(&schedule, run::State::Succeeded).await;
-    node.tells(&watch, 1).await;
-    node.send(&watch).await;
+    for state in [run::State::Failed, run::State::Succeeded] {
+        watch.ends(&schedule, state).await;
+        node.tells(&watch, 1).await;
+        node.send(&watch).await;
+        watch.pass(60);
+    }
+    (watch, inbox)
+}
 
+async fn an_incident_begins_with_an_alert_and_ends_with_it(database: TestDatabase) {
+    let (watch, inbox) = fails_and_recovers(database, Kind::Pagerduty, "/v2/enqueue").await;
     let told: Vec<Value> = inbox.arrived().iter().map(|one| one.json()).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     let actions: Vec<&Value> = told.iter().map(|event| &event["event_action"]).collect();
@@ -69,22 +74,7 @@ async fn an_incident_begins_with_an_alert_and_ends_with_it(database: TestDatabas
 }
 
 async fn an_alert_is_closed_by_its_alias(database: TestDatabase) {
-    let mut watch = Watch::begin(database).await;
-    let inbox = Inbox::open().await;
-    inbox.answers(202);
-    let channel = watch.channel(Kind::Opsgenie, keyed(&inbox, "/v2/alerts")).await;
-    watch.rule(rule(&[Failed, Recovered], channel)).await;
-    let mut node = watch.node("a").await;
-    node.look(&watch).await;
-    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    watch.ends(&schedule, run::State::Failed).await;
-    node.tells(&watch, 1).await;
-    node.send(&watch).await;
-    watch.pass(60);
-    watch.ends(&schedule, run::State::Succeeded).await;
-    node.tells(&watch, 1).await;
-    node.send(&watch).await;
-
+    let (_, inbox) = fails_and_recovers(database, Kind::Opsgenie, "/v2/alerts").await;
     let arrived = inbox.arrived();
     assert_eq!(arrived.len(), 2);
     let alias = arrived[0].json()["alias"].as_str().unwrap().to_owned();
@@ -163,6 +153,11 @@ async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
         assert_eq!(bad.field, "key", "{bad}");
         assert!(bad.problem.contains(said) && !bad.to_string().contains(KEY), "{bad}");
     }
+    let url = Some("https://a.example/v2/alerts?team=x".into());
+    let open = ChannelInput { url, ..key("{{ secrets.opsgenie }}") };
+    let Err(CommandError::BadInput(bad)) = make(Kind::Opsgenie, open).await else { panic!("?") };
+    assert_eq!(bad.field, "url", "{bad}");
+    make(Kind::Opsgenie, key("{{ secrets.opsgenie }}")).await.unwrap();
     // Without an address it goes to the service's own.
     let made = make(Kind::Pagerduty, key("{{ secrets.pagerduty }}")).await.unwrap();
     let edit = |url: &str, key: Option<&str>| ChannelEdit {

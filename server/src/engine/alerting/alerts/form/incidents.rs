@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Call, cut};
+use super::Call;
+use crate::model::shortened;
 
-/// The most that PagerDuty takes of a summary, and Opsgenie of a message.
-const SUMMARY: usize = 1_024;
-const MESSAGE: usize = 130;
-/// Of an error there is no need for more.
-const DESCRIPTION: usize = 4_000;
+/// The limits of the services, in characters: PagerDuty's of a summary, Opsgenie's of a message.
+const MAX_SUMMARY: usize = 1_024;
+const MAX_MESSAGE: usize = 130;
+/// Our own limit for errors, which can be megabytes.
+const MAX_DESCRIPTION: usize = 4_000;
 
 /// An alert, or the message itself, as an event.
 struct Event<'a> {
@@ -96,7 +97,7 @@ pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<Call> {
             "dedup_key": event.key,
             "client": "Carillon",
             "payload": {
-                "summary": cut(event.summary, SUMMARY),
+                "summary": shortened(event.summary, MAX_SUMMARY),
                 "source": source,
                 "severity": event.severity.pagerduty(),
                 "component": event.alert["schedule"]["name"],
@@ -124,16 +125,16 @@ pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<Call> {
         if event.is_over {
             return Call {
                 below: Some(format!("{}/close?identifierType=alias", event.key)),
-                body: json!({ "source": source, "note": cut(event.summary, DESCRIPTION) }),
+                body: json!({ "source": source, "note": shortened(event.summary, MAX_DESCRIPTION) }),
             };
         }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let error = event.alert["error"].as_str().unwrap_or(event.summary);
         let tags = ["carillon".to_owned(), text(&body["namespace"]), text(&event.alert["kind"])];
         let told = json!({
-            "message": cut(event.summary, MESSAGE),
+            "message": shortened(event.summary, MAX_MESSAGE),
             "alias": event.key,
-            "description": cut(error, DESCRIPTION),
+            "description": shortened(error, MAX_DESCRIPTION),
             "entity": text(&event.alert["schedule"]["name"]),
             "source": source,
             "priority": event.severity.opsgenie(),
@@ -149,7 +150,7 @@ fn source(body: &Value) -> String {
     format!("carillon/{}", body["namespace"].as_str().unwrap_or_default())
 }
 
-/// What helps whoever is woken. Opsgenie takes texts alone.
+/// The facts that the person on call needs. Opsgenie accepts strings only.
 fn details(body: &Value, alert: &Value) -> Map<String, Value> {
     let said = [
         ("rule", body["rule"]["name"].as_str()),
@@ -160,8 +161,9 @@ fn details(body: &Value, alert: &Value) -> Map<String, Value> {
         ("url", alert["url"].as_str()),
     ];
     let said = said.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    let mut details: Map<String, Value> =
-        said.map(|(name, text)| (name.to_owned(), cut(text, DESCRIPTION).into())).collect();
+    let mut details: Map<String, Value> = said
+        .map(|(name, text)| (name.to_owned(), shortened(text, MAX_DESCRIPTION).into()))
+        .collect();
     if let Some(count) = alert["count"].as_i64() {
         details.insert("count".to_owned(), count.to_string().into());
     }
@@ -238,8 +240,8 @@ mod tests {
         body["alerts"][0]["text"] = long.clone().into();
         body["alerts"][0]["error"] = long.into();
         let alert = &opsgenie("m", &body)[0].body;
-        assert_eq!(alert["message"].as_str().unwrap().chars().count(), MESSAGE);
-        assert_eq!(alert["description"].as_str().unwrap().chars().count(), DESCRIPTION);
+        assert_eq!(alert["message"].as_str().unwrap().chars().count(), MAX_MESSAGE);
+        assert_eq!(alert["description"].as_str().unwrap().chars().count(), MAX_DESCRIPTION);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A message as each kind of channel takes it: pure.
 //!
 //! - `teams`: as a card
-//! - `incidents`: as events of services that wake people
+//! - `incidents`: as events for services that wake people
 
 mod incidents;
 mod teams;
@@ -11,6 +11,7 @@ use entity::notification::Model;
 use serde_json::{Value, json};
 
 use super::way::Receiver;
+use crate::model::shortened;
 
 /// A request that carries a message, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +58,7 @@ fn slack(subject: &str, body: &Value) -> Value {
         };
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
-            let error = escaped(&cut(error, MAX_ERROR));
+            let error = escaped(&shortened(error, MAX_ERROR));
             // What is over is not told as if the error were how it ended.
             text.push_str(&match line.is_over {
                 true => format!(" (the error was: {error})"),
@@ -146,14 +147,6 @@ fn entities(text: &str) -> String {
 
 /// At most so much of an error is written into a chat.
 const MAX_ERROR: usize = 200;
-
-/// The text, or what fits of it into `most` characters.
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{INVISIBLE, MAX_ERROR, cut, lines, more};
+use super::{INVISIBLE, MAX_ERROR, lines, more};
+use crate::model::shortened;
 
 /// A message for the address that a Teams workflow gives ("when a Teams webhook request is
 /// received").
@@ -19,7 +20,7 @@ pub(super) fn card(subject: &str, body: &Value) -> Value {
         blocks.push(json!({ "type": "TextBlock", "text": said, "wrap": true }));
         if let Some(error) = line.error {
             let was = if line.is_over { "The error was: " } else { "" };
-            let error = format!("{was}{}", plain(&cut(error, MAX_ERROR)));
+            let error = format!("{was}{}", plain(&shortened(error, MAX_ERROR)));
             blocks.push(json!({
                 "type": "TextBlock", "text": error, "wrap": true, "isSubtle": true,
                 "spacing": "None",
@@ -45,8 +46,8 @@ pub(super) fn card(subject: &str, body: &Value) -> Value {
     })
 }
 
-/// A text in which no mark of the cards' Markdown is read as one: behind each stands a zero-width
-/// space. `<at>` mentions somebody.
+/// Puts a zero-width space behind each character that Markdown gives a meaning, so that a text has
+/// no formatting, no links, and no `<at>`, which would mention somebody.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
