@@ -153,10 +153,11 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
             .text()
     };
     let url = || address("Address", url_hint);
-    let keyed = |label, place| {
+    let keyed = |label, usual| {
+        let usual = if stays { "Empty: it stays as it is." } else { usual };
         view! {
             {Field::new("channel-key", label, draft.key).code().error(of(wrong, "key")).hint(url_hint).text()}
-            {address("Address (optional)", place)}
+            {address("Address (optional)", usual)}
         }
         .into_any()
     };
@@ -167,11 +168,11 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
         AlertChannelKind::Slack | AlertChannelKind::Teams => url(),
         AlertChannelKind::Pagerduty => keyed(
             "Integration key",
-            "Empty: https://events.pagerduty.com/v2/enqueue, or what it was.",
+            "Empty: https://events.pagerduty.com/v2/enqueue.",
         ),
         AlertChannelKind::Opsgenie => keyed(
             "API key",
-            "Empty: https://api.opsgenie.com/v2/alerts, or what it was. In the EU: https://api.eu.opsgenie.com/v2/alerts.",
+            "Empty: https://api.opsgenie.com/v2/alerts. In the EU: https://api.eu.opsgenie.com/v2/alerts.",
         ),
         AlertChannelKind::Webhook => view! {
             {url()}

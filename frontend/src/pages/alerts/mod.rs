@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::kit::{self, Asked, Change, empty, form, use_asked};
 use crate::{
     api,
-    components::{AsyncView, Field, Look, Tab, heading, silent_heading, table},
+    components::{AsyncView, Field, Look, Tab, heading, silent_heading, tab_of, table},
     data::{Load, Loading, use_load},
     model::{Alert, Page},
     pages::place,
@@ -45,8 +45,8 @@ pub(crate) fn Alerts() -> impl IntoView {
     let loading = alerts.loading;
     use_every(LOOK, move || loading.refresh());
     let mute = use_asked::<Alert>();
-    let tab = Memo::new(move |_| address.query("tab"));
-    let shown = move || alerts.get().map(|page| of_tab(&page, &tab.get()));
+    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
+    let shown = move || alerts.get().map(|page| of_tab(&page, tab.get()));
     let is_empty = Signal::derive(move || shown().is_some_and(|rows| rows.is_empty()));
     view! {
         <header class="page-head">
@@ -59,7 +59,7 @@ pub(crate) fn Alerts() -> impl IntoView {
             loading=loading
             what="alerts"
             is_empty=is_empty
-            empty=move || match tab.get().as_str() {
+            empty=move || match tab.get() {
                 "" => empty("All is quiet", "What a rule takes note of appears here while it goes on."),
                 "acknowledged" => empty("Nothing is being seen to", "An alert that somebody acknowledges moves here."),
                 "muted" => empty("Nothing is muted", "While a rule is muted, what it takes note of stands here."),

@@ -178,7 +178,7 @@ fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
     if is_reference(text) || ((8..=MAX_KEY).contains(&text.len()) && text.chars().all(is_plain)) {
         return Ok(());
     }
-    let problem = format!("is no key of 8 to {MAX_KEY} letters, digits and hyphens");
+    let problem = format!("is not 8 to {MAX_KEY} letters, digits and hyphens");
     let help = format!("{help}, or name a secret: {{{{ secrets.name }}}}");
     Err(BadInput::new("key", "", problem, help))
 }

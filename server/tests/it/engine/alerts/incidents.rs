@@ -143,9 +143,9 @@ async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
     let key = |key: &str| ChannelInput { key: Some(key.into()), ..ChannelInput::default() };
     for (kind, input, said) in [
         (Kind::Pagerduty, ChannelInput::default(), "is missing"),
-        (Kind::Pagerduty, key("short"), "is no key of 8"),
-        (Kind::Pagerduty, key("{{ context.key_of_mine }}"), "is no key of 8"),
-        (Kind::Opsgenie, key("0123456789\r\nx: y"), "is no key of 8"),
+        (Kind::Pagerduty, key("short"), "is not 8 to 200"),
+        (Kind::Pagerduty, key("{{ context.key_of_mine }}"), "is not 8 to 200"),
+        (Kind::Opsgenie, key("0123456789\r\nx: y"), "is not 8 to 200"),
         (Kind::Webhook, key(KEY), "pagerduty and opsgenie"),
         (Kind::Email, key(KEY), "pagerduty and opsgenie"),
     ] {
