@@ -40,6 +40,7 @@ mod m0031_sign_in;
 mod m0032_ledger_list;
 mod m0033_user_settings;
 mod m0034_drained_nodes;
+mod m0035_workers;
 mod m0036_alert_receivers;
 mod m0037_badges;
 
@@ -83,6 +84,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0032_ledger_list::Migration),
             Box::new(m0033_user_settings::Migration),
             Box::new(m0034_drained_nodes::Migration),
+            Box::new(m0035_workers::Migration),
             Box::new(m0036_alert_receivers::Migration),
             Box::new(m0037_badges::Migration),
         ]
