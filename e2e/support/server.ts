@@ -125,6 +125,8 @@ export class Server {
       CARILLON_LISTEN: `127.0.0.1:${this.port}`,
       CARILLON_DATABASE__URL: `sqlite:${join(this.folder, "carillon.db")}`,
       CARILLON_CONSOLE__DIST: dist,
+      // Programs are what the tests can hold and let go; without this only the default namespace has them.
+      CARILLON_COMMANDS__NAMESPACES: '["*"]',
       ...this.settings,
     };
   }

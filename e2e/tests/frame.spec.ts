@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -53,6 +56,65 @@ schedules:
   await expect(page.getByRole("heading", { name: "ledgers-close" })).toBeVisible();
   server.cli(["pause", "ledgers-close", "--namespace", "ledgers", "--reason", "stock-taking"]);
   await expect(page.getByText("stock-taking").first()).toBeVisible();
+});
+
+test("a member of one namespace sees it live on the overview, in the ledger and in the rail", async ({ page, server }) => {
+  server.cli(["namespace", "create", "harbour"]);
+  const dora = await server.addMember("dora", "operator", "harbour");
+  const gate = join(server.folder, "harbour-gate");
+  const schedule = (name: string, when: string, script: string) =>
+    `  ${name}: { when: "${when}", task: { target: { command: { script: "${script}" } } } }\n`;
+  const held = schedule("harbour-held", "0 4 1 1 *", `until [ -e ${gate} ]; do sleep 0.1; done; exit 3`);
+  const module = "module: harbour\nnamespace: harbour\nschedules:\n";
+  deploy(server, "harbour", module + held);
+  await page.goto("/ns/harbour");
+  await signIn(page, dora);
+  const rail = page.getByRole("navigation", { name: "Main" });
+  await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
+  await expect(page.getByTestId("live-run")).toHaveCount(0);
+  await expect(rail.getByRole("link", { name: "Runs", exact: true })).toBeVisible();
+
+  server.cli(["trigger", "harbour-held", "--namespace", "harbour"]);
+  await expect(page.getByTestId("live-run")).toContainText("harbour-held");
+  await expect(rail.getByRole("link", { name: "Runs 1 live" })).toBeVisible();
+
+  await rail.getByRole("link", { name: "Ledger" }).click();
+  await expect(page.getByRole("heading", { name: "Ledger" })).toBeVisible();
+  const rows = page.getByRole("row").filter({ hasText: "harbour-beat" });
+  await expect(rows).toHaveCount(0);
+  deploy(server, "harbour", module + held + schedule("harbour-beat", "@every 1s", "true"));
+  await expect(rows.first()).toBeVisible();
+
+  // While lists are held the counts stand still, and they follow when one lets go.
+  deploy(server, "harbour", module + held);
+  await expect(rail.getByRole("link", { name: "Runs 1 live" })).toBeVisible();
+  await page.getByRole("button", { name: "Hold" }).click();
+  writeFileSync(gate, "");
+  await expect.poll(() => server.cli(["runs", "--namespace", "harbour", "--state", "running"])).not.toContain("harbour-held");
+  await expect(rail.getByRole("link", { name: "Runs 1 live" })).toBeVisible();
+  await page.getByRole("button", { name: /Held|new/ }).click();
+  await expect(rail.getByRole("link", { name: "Runs", exact: true })).toBeVisible();
+  await expect(rail.getByRole("link", { name: "Overview 1 in trouble" })).toBeVisible({ timeout: 60_000 });
+});
+
+test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  server.cli(["trigger", "frame-one"]);
+  await page.goto("/ns/default/runs?q=schedule:frame-one");
+  await signIn(page, admin);
+  const rows = page.getByTestId("run-row");
+  await expect(rows.first()).toBeVisible();
+  await page.goto("/ns/default/runs?q=schedule:frame-one&until=2020-01-01T00:00:00Z");
+  await expect(page.getByText("No run fits the search.")).toBeVisible();
+  await page.getByLabel("Range of time").selectOption({ label: "Last 7 days" });
+  await expect(page).toHaveURL(/range=7d/);
+  await expect(page).not.toHaveURL(/until=/);
+  await expect(rows.first()).toBeVisible();
+  const rail = page.getByRole("navigation", { name: "Main" });
+  await rail.getByRole("link", { name: "Ledger" }).click();
+  await expect(page).toHaveURL(/\/ledger\?range=7d$/);
+  await rail.getByRole("link", { name: "Metrics" }).click();
+  await expect(page).toHaveURL(/\/metrics\?range=7d$/);
 });
 
 test("a query is text and chips, is completed, and is kept in the address", async ({

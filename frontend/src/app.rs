@@ -7,7 +7,7 @@ use web_sys::HtmlElement;
 use crate::{
     components::{FailureNote, NoticeList, live},
     data,
-    frame::{Header, PhoneBar, Rail},
+    frame::{Header, PhoneBar, Rail, provide_counts},
     model::Failure,
     pages,
     route::{Route, Scope},
@@ -41,18 +41,7 @@ fn Door() -> impl IntoView {
             view! { <main id="main" class="boot" aria-busy="true"></main> }.into_any()
         }
         Inside::No => view! { <pages::SignIn/> }.into_any(),
-        Inside::Yes => view! {
-            <div class="frame">
-                <Rail/>
-                <div class="frame-main">
-                    <Header/>
-                    <main id="main" class="page" tabindex="-1"><Pages/></main>
-                </div>
-                <PhoneBar/>
-            </div>
-            <NoticeList/>
-        }
-        .into_any(),
+        Inside::Yes => inside_view(),
         Inside::Unknown(failure) => view! {
             <main id="main" class="page page-narrow">
                 <h1>"Carillon"</h1>
@@ -61,6 +50,23 @@ fn Door() -> impl IntoView {
         }
         .into_any(),
     })
+}
+
+/// The frame with the page in it.
+fn inside_view() -> AnyView {
+    provide_counts();
+    view! {
+        <div class="frame">
+            <Rail/>
+            <div class="frame-main">
+                <Header/>
+                <main id="main" class="page" tabindex="-1"><Pages/></main>
+            </div>
+            <PhoneBar/>
+        </div>
+        <NoticeList/>
+    }
+    .into_any()
 }
 
 #[derive(Clone, PartialEq)]

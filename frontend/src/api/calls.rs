@@ -22,8 +22,8 @@ use crate::{
         AuditEvent, AuditRow, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics,
         Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place, Preview,
         PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Verdict, Viewer,
-        WorkProblem,
+        ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict,
+        Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -49,6 +49,10 @@ pub(crate) struct RunQuery {
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
+    /// Scheduled at this instant or later.
+    pub(crate) after: Option<Moment>,
+    /// Scheduled earlier.
+    pub(crate) before: Option<Moment>,
     pub(crate) place: Place,
 }
 
@@ -76,13 +80,18 @@ pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
 }
 
-pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
-    let variables = operations::overview::Variables { namespace };
+pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<OverviewAnswer> {
+    let variables = operations::overview::Variables { namespace, health_of };
     Ask::new::<operations::Overview>(variables)
 }
 
-pub(crate) fn cluster() -> Ask<Fleet> {
-    Ask::new::<operations::Cluster>(operations::cluster::Variables)
+/// What the rail counts.
+pub(crate) fn tallies(namespace: String, health_of: Option<String>) -> Ask<Tallies> {
+    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace, health_of })
+}
+
+pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
+    Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
@@ -137,8 +146,8 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         states: (!query.states.is_empty()).then_some(query.states),
         schedule_id: query.schedule,
         live: None,
-        after: None,
-        before: None,
+        after: query.after,
+        before: query.before,
     };
     let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
     Ask::new::<Runs>(operations::runs::Variables {
@@ -222,8 +231,9 @@ pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
     Ask::new::<operations::Problems>(variables)
 }
 
-pub(crate) fn health() -> Ask<HealthReport> {
-    Ask::new::<operations::Health>(operations::health::Variables)
+/// Of a namespace, or of all.
+pub(crate) fn health(namespace: Option<String>) -> Ask<HealthReport> {
+    Ask::new::<operations::Health>(operations::health::Variables { namespace })
 }
 
 pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {

@@ -45,9 +45,9 @@ impl Feed<ClusterEvent> {
 }
 
 impl Feed<HealthEvent> {
-    /// The health of all namespaces as what is wrong changes.
-    pub(crate) fn health() -> Self {
-        let variables = health_events::Variables { since: None };
+    /// The health of a namespace, or of all, as what is wrong changes.
+    pub(crate) fn health(namespace: Option<String>) -> Self {
+        let variables = health_events::Variables { namespace, since: None };
         Self { events: Ask::new::<HealthEvents>(variables), ends: false }
     }
 }

@@ -73,6 +73,7 @@ operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
     Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
+    Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;

@@ -73,6 +73,8 @@ struct Work {
     turn: u32,
     /// Told to load again while a request was under way.
     is_stale: bool,
+    /// Told to load again while a pointer is down or lists are held: one such request waits, however often it is told.
+    is_held_back: bool,
 }
 
 /// Who wants to know about each request, as a list does.
@@ -115,7 +117,15 @@ impl Loading {
     /// Asks again soon: many calls within a second make one request.
     pub(crate) fn refresh(self) {
         let (press, hold) = self.calm;
-        self.throttle.run(move || when_free(press, hold, move || self.reload()));
+        self.throttle.run(move || {
+            let hold_back = |work: &mut Work| std::mem::replace(&mut work.is_held_back, true);
+            if self.work.try_update_value(hold_back) == Some(false) {
+                when_free(press, hold, move || {
+                    let _gone = self.work.try_update_value(|work| work.is_held_back = false);
+                    self.reload();
+                });
+            }
+        });
     }
 
     fn start(self, request: Request) {
@@ -221,6 +231,7 @@ fn begin(
             under_way: None,
             turn: 0,
             is_stale: false,
+            is_held_back: false,
         }),
         throttle: Throttle::new(1_000),
         session: use_session(),

@@ -6,6 +6,7 @@
 //! - `namespaces`: which namespace one looks into
 //! - `zones`: whose clock times are shown on
 //! - `person`: theme, keys, signing out
+//! - `tallies`: what the rail counts beside its pages
 //! - `phone_bar`: the pages on a phone
 //! - `palette`: goes and does by a few letters
 //! - `hold`: live lists held still
@@ -21,8 +22,10 @@ mod person;
 mod phone_bar;
 mod rail;
 mod shortcut_keys;
+mod tallies;
 mod zones;
 
 pub(crate) use header::Header;
 pub(crate) use phone_bar::PhoneBar;
 pub(crate) use rail::Rail;
+pub(crate) use tallies::provide_counts;

@@ -1,4 +1,4 @@
-//! The pages on a phone: the four that one needs away from a desk, and the rest behind "More".
+//! The pages on a phone: those that one needs away from a desk, and the rest behind "More".
 
 use leptos::prelude::*;
 
@@ -11,8 +11,9 @@ use crate::{
 /// The bar below.
 #[component]
 pub(crate) fn PhoneBar() -> impl IntoView {
-    let is_first =
-        |route: &Route| matches!(route, Route::Overview | Route::Schedules | Route::Runs);
+    let is_first = |route: &Route| {
+        matches!(route, Route::Overview | Route::Schedules | Route::Runs | Route::Alerts)
+    };
     let first: Vec<_> = PAGES.iter().filter(|page| is_first(&page.route)).map(link).collect();
     let more = view! { {icon(Glyph::Menu)}<span>"More"</span> };
     view! {

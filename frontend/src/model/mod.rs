@@ -39,6 +39,7 @@ mod problem;
 mod run;
 mod schedule;
 mod states;
+mod tallies;
 mod task;
 mod timing;
 mod viewer;
@@ -88,6 +89,7 @@ pub(crate) use states::{
     RunTaskState, RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState,
     Verdict, ViewerKind, Weekday,
 };
+pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
 pub(crate) use viewer::{SavedView, Viewer};

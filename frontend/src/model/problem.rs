@@ -1,5 +1,7 @@
 //! What goes wrong, by schedule and error.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::{ProblemKind, ReasonCode, RunState, run::ZoneRef};
@@ -41,6 +43,14 @@ pub(crate) struct LastRun {
 }
 
 impl WorkProblem {
+    /// How many schedules fail now, and how many lose fires; each counts once.
+    pub(crate) fn schedules(problems: &[Self]) -> [usize; 2] {
+        [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
+            let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
+            open.map(|problem| problem.schedule.id.as_str()).collect::<BTreeSet<_>>().len()
+        })
+    }
+
     /// The same as long as it is the same problem.
     pub(crate) fn key(&self) -> String {
         let words = self.error.clone().unwrap_or_default();

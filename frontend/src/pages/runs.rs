@@ -1,20 +1,26 @@
-//! All runs, newest first, live; narrowed by state and by a search in the address.
+//! All runs, newest first, live; narrowed by state, by a search and by a range of time in the address.
 
 use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::{cursors, place};
+use super::{
+    cursors,
+    filters::{Filters, use_filters},
+    place,
+    range::{Range, range_picker},
+};
 use crate::{
     api::{self, RunQuery},
     components::{AsyncView, SearchLine, pager, run_table},
     data::{Feed, use_feed, use_listing},
     model::{Place, RunState},
     route::Route,
-    state::{Address, use_address, use_every, use_title},
+    state::{use_every, use_title},
 };
 
 const SIZE: usize = 50;
+const NAMES: [&str; 5] = ["state", "q", "range", "from", "until"];
 /// How often a search looks for what is new: whether a run is sought is the server's to say.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -28,8 +34,8 @@ const FILTERS: [(&str, &str, &[RunState]); 5] = [
 ];
 
 /// The name and states of the filter that the address asks for; tracked.
-fn filter(address: Address) -> (&'static str, &'static [RunState]) {
-    let name = address.query("state");
+fn filter(filters: Filters) -> (&'static str, &'static [RunState]) {
+    let name = filters.get("state");
     let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
     found.map_or(("", &[]), |(name, _, states)| (name, states))
 }
@@ -38,16 +44,19 @@ fn filter(address: Address) -> (&'static str, &'static [RunState]) {
 #[component]
 pub(crate) fn Runs() -> impl IntoView {
     use_title(|| "Runs".to_owned());
-    let address = use_address();
+    let filters = use_filters(Route::Runs, &NAMES);
+    let range = Range::new(filters, "all");
+    let address = filters.address();
     let runs = use_listing(SIZE, move || {
-        let states = filter(address).1.to_vec();
-        let search = Some(address.query("q")).filter(|text| !text.is_empty());
+        let (after, before) = range.bounds();
         api::runs(
             RunQuery {
                 namespace: address.namespace(),
-                search,
-                states,
+                search: filters.some("q"),
+                states: filter(filters).1.to_vec(),
                 schedule: None,
+                after,
+                before,
                 place: place(address),
             },
             SIZE,
@@ -56,32 +65,31 @@ pub(crate) fn Runs() -> impl IntoView {
     use_feed(
         move || Feed::runs(address.namespace(), None, None),
         move |events| {
-            let (is_top, states) = untrack(|| {
-                let is_top = place(address) == Place::First && address.query("q").is_empty();
-                (is_top, filter(address).1)
+            let (is_top, states, (after, before)) = untrack(|| {
+                let is_top = place(address) == Place::First && filters.some("q").is_none();
+                (is_top, filter(filters).1, range.bounds())
             });
             let changed = events.into_iter().map(|event| event.run).collect();
-            runs.merge(changed, is_top, |run| states.is_empty() || states.contains(&run.state));
+            runs.merge(changed, is_top, |run| {
+                (states.is_empty() || states.contains(&run.state))
+                    && after.is_none_or(|after| run.scheduled_at >= after)
+                    && before.is_none_or(|before| run.scheduled_at < before)
+            });
         },
         move || runs.load.loading.reload(),
     );
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
-        let (state, text) = untrack(|| (filter(address).0, address.query("q")));
-        address.go(&Route::Runs.narrowed(&[("state", state), ("q", &text), after, before]));
+        address.go(&untrack(|| filters.href(&[after, before])));
     };
-    let search = Callback::new(move |text: String| {
-        let state = untrack(|| filter(address).0);
-        address.replace(&Route::Runs.narrowed(&[("state", state), ("q", &text)]));
-    });
     use_every(LOOK, move || {
-        if untrack(|| !address.query("q").is_empty()) {
+        if untrack(|| filters.some("q").is_some()) {
             runs.load.loading.refresh();
         }
     });
     let link = move |(name, words, _): (&'static str, &'static str, _)| {
-        let href = move || Route::Runs.narrowed(&[("state", name), ("q", &address.query("q"))]);
-        let is_chosen = move || (filter(address).0 == name).then_some("true");
+        let href = move || filters.href(&[("state", name)]);
+        let is_chosen = move || (filter(filters).0 == name).then_some("true");
         view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
     };
     view! {
@@ -93,10 +101,11 @@ pub(crate) fn Runs() -> impl IntoView {
             <SearchLine
                 label="Search runs"
                 placeholder="report state:failed took:>5m -tag:test"
-                value=Signal::derive(move || address.query("q"))
+                value=Signal::derive(move || filters.get("q"))
                 loading=runs.load.loading
-                search=search
+                search=Callback::new(move |text: String| filters.set(&[("q", &text)]))
             />
+            {range_picker(range)}
         </search>
         <AsyncView
             loading=runs.load.loading
@@ -104,9 +113,11 @@ pub(crate) fn Runs() -> impl IntoView {
             is_empty=Signal::derive(move || runs.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No runs here"</p>
-                <p>{if !address.query("q").is_empty() {
+                <p>{if filters.some("q").is_some() {
                     "No run fits the search."
-                } else if filter(address).0.is_empty() {
+                } else if range.bounds() != (None, None) {
+                    "No run was due in this range of time."
+                } else if filter(filters).0.is_empty() {
                     "A run appears as soon as a schedule fires or someone presses Run now."
                 } else {
                     "No run is in this state. It appears here the moment one is."

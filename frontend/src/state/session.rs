@@ -55,6 +55,16 @@ impl Session {
         }
     }
 
+    /// Whose health one is told: that of all namespaces, for who may see them all, else that of the one where one
+    /// looks; tracked.
+    pub(crate) fn health_of(self) -> Option<String> {
+        let sees_all = self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some());
+        match self.address.scope() {
+            Some(Scope::One(namespace)) if !sees_all => Some(namespace),
+            Some(Scope::One(_) | Scope::All) | None => None,
+        }
+    }
+
     /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server decides all the same.
     pub(crate) fn operates(self) -> bool {
         self.role().is_some_and(Role::operates)

@@ -22,7 +22,7 @@ use crate::{
     components::{AsyncView, panel},
     data::{Feed, use_feed, use_load},
     model::Fleet,
-    state::{use_every, use_title},
+    state::{use_every, use_session, use_title},
 };
 
 const IN_ANY_CASE: Duration = Duration::from_secs(5);
@@ -31,7 +31,8 @@ const IN_ANY_CASE: Duration = Duration::from_secs(5);
 #[component]
 pub(crate) fn Cluster() -> impl IntoView {
     use_title(|| "Cluster".to_owned());
-    let fleet = use_load(|| Some(api::cluster()));
+    let session = use_session();
+    let fleet = use_load(move || Some(api::cluster(session.health_of())));
     let loading = fleet.loading;
     use_feed(Feed::nodes, move |_| loading.refresh(), move || loading.reload());
     use_every(IN_ANY_CASE, move || loading.refresh());

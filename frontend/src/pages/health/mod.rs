@@ -17,7 +17,7 @@ use crate::{
     api,
     components::{AsyncView, cluster_strip, panel},
     data::{Feed, use_feed, use_load},
-    state::{use_every, use_title},
+    state::{use_every, use_session, use_title},
 };
 
 /// Where no heartbeat can be written there is no event either.
@@ -27,9 +27,14 @@ const IN_ANY_CASE: Duration = Duration::from_secs(10);
 #[component]
 pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());
-    let report = use_load(|| Some(api::health()));
+    let session = use_session();
+    let report = use_load(move || Some(api::health(session.health_of())));
     let loading = report.loading;
-    use_feed(Feed::health, move |_| loading.refresh(), move || loading.reload());
+    use_feed(
+        move || Feed::health(session.health_of()),
+        move |_| loading.refresh(),
+        move || loading.reload(),
+    );
     use_every(IN_ANY_CASE, move || loading.refresh());
     view! {
         <header class="page-head"><h1>"Health"</h1></header>

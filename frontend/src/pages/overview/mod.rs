@@ -47,7 +47,7 @@ const HALF_AN_HOUR: i64 = 1_800;
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
     let (session, zone, address) = (use_session(), use_zone(), use_address());
-    let house = use_load(move || Some(api::overview(address.namespace())));
+    let house = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
     let troubles = use_load(move || Some(api::problems(address.namespace())));
     let alive = use_load(move || Some(api::live_runs(address.namespace())));
     let day = use_load(move || {

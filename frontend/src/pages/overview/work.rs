@@ -1,16 +1,11 @@
 //! The health of the work in a line: how many schedules fail now, and how many lose fires.
 
-use std::collections::BTreeSet;
-
 use leptos::prelude::*;
 
-use crate::{
-    model::{ProblemKind, WorkProblem},
-    route::Route,
-};
+use crate::{model::WorkProblem, route::Route};
 
 pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
-    let [failing, losing] = counts(problems);
+    let [failing, losing] = WorkProblem::schedules(problems);
     if failing + losing == 0 {
         return view! {
             <p class="work-line" data-testid="work"><span class="badge" data-state="succeeded">"Work"</span>
@@ -38,14 +33,6 @@ fn said(count: usize, one: &str, more: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
 }
 
-/// Schedules that fail, and those that lose fires; each once.
-fn counts(problems: &[WorkProblem]) -> [usize; 2] {
-    [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
-        let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
-        open.map(|problem| problem.schedule.id.as_str()).collect::<BTreeSet<_>>().len()
-    })
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use serde_json::{Value, json};
@@ -70,7 +57,7 @@ pub(super) mod tests {
             problem("b", &json!({ "isOpen": false })),
             problem("c", &json!({ "kind": "LOSING_FIRES", "error": null, "reason": "OUTAGE" })),
         ];
-        assert_eq!(counts(&problems), [1, 1]);
+        assert_eq!(WorkProblem::schedules(&problems), [1, 1]);
         assert_eq!([said(1, "fails", "fail"), said(9, "fails", "fail")], ["1 fails", "9 fail"]);
     }
 }

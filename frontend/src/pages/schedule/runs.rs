@@ -21,10 +21,9 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let runs = use_listing(SIZE, move || {
         let query = RunQuery {
             namespace: address.namespace(),
-            search: None,
-            states: Vec::new(),
             schedule: Some(id.clone()),
             place: place.get(),
+            ..RunQuery::default()
         };
         api::runs(query, SIZE)
     });

@@ -1,0 +1,136 @@
+//! What the rail counts beside its pages: schedules in trouble, live runs, open alerts, findings about the server.
+//!
+//! The rail and the phone's bar show the same counts, so the frame asks once for both. While nobody looks at the window
+//! nothing is asked, and while lists are held the counts stand still as well.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::live,
+    data::{Load, use_load},
+    model::{Tallies, WorkProblem},
+    route::Scope,
+    state::{use_address, use_every, use_session},
+    time::Moment,
+};
+
+const LOOK: Duration = Duration::from_secs(5);
+/// Problems are added up from a day of runs, which costs the server more.
+const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
+/// The most that a count says; what is beyond is on the page.
+const MOST: usize = 99;
+
+/// The counts, for the rail and for the phone's bar.
+#[derive(Clone, Copy)]
+struct Counts {
+    tallies: Load<Tallies>,
+    problems: Load<Vec<WorkProblem>>,
+}
+
+/// What can be counted beside a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    SchedulesInTrouble,
+    LiveRuns,
+    OpenAlerts,
+    Findings,
+}
+
+/// How a count looks: work that goes on, fires that are lost, or something that is broken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tone {
+    Calm,
+    Lost,
+    Bad,
+}
+
+/// A count with what is counted, for who does not see where it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Count {
+    number: usize,
+    words: &'static str,
+    tone: Tone,
+}
+
+impl Counts {
+    /// How much there is, if there is any; tracked.
+    fn of(self, counted: Counted) -> Option<Count> {
+        if self.tallies.loading.failure().is_some() {
+            return None;
+        }
+        let count = match counted {
+            Counted::SchedulesInTrouble => {
+                let [failing, losing] =
+                    self.problems.with(|problems| WorkProblem::schedules(problems))?;
+                let tone = if failing > 0 { Tone::Bad } else { Tone::Lost };
+                Count { number: failing + losing, words: "in trouble", tone }
+            }
+            Counted::LiveRuns => {
+                let live = self.tallies.with(Tallies::live_runs)?;
+                Count { number: usize::try_from(live).ok()?, words: "live", tone: Tone::Calm }
+            }
+            Counted::OpenAlerts => {
+                let open = self.tallies.with(|tallies| tallies.open_alerts(Moment::now()))?;
+                Count { number: open, words: "open", tone: Tone::Bad }
+            }
+            Counted::Findings => {
+                let (number, is_critical) =
+                    self.tallies.with(|tallies| (tallies.findings(), tallies.is_critical()))?;
+                let tone = if is_critical { Tone::Bad } else { Tone::Lost };
+                Count { number, words: "to see to", tone }
+            }
+        };
+        (count.number > 0).then_some(count)
+    }
+}
+
+/// Begins to count for as long as the owner is there.
+pub(crate) fn provide_counts() {
+    let (address, session) = (use_address(), use_session());
+    let namespace = Memo::new(move |_| match address.scope() {
+        Some(Scope::One(namespace)) => Some(namespace),
+        Some(Scope::All) | None => None,
+    });
+    let tallies = use_load(move || {
+        namespace.get().map(|namespace| api::tallies(namespace, session.health_of()))
+    });
+    let problems = use_load(move || namespace.get().map(api::problems));
+    use_every(LOOK, move || {
+        if !document().hidden() && namespace.with_untracked(Option::is_some) {
+            tallies.loading.refresh();
+        }
+    });
+    use_every(LOOK_FOR_PROBLEMS, move || {
+        if !document().hidden() && namespace.with_untracked(Option::is_some) {
+            problems.loading.refresh();
+        }
+    });
+    provide_context(Counts { tallies, problems });
+}
+
+/// The count beside a page: nothing where there is nothing to say, or where the server does not answer.
+pub(super) fn count_of(counted: Counted) -> AnyView {
+    let (counts, address) = (expect_context::<Counts>(), use_address());
+    let count = Memo::new(move |_| {
+        matches!(address.scope(), Some(Scope::One(_))).then(|| counts.of(counted)).flatten()
+    });
+    live(move || count.get().map_or_else(|| ().into_any(), mark))
+}
+
+fn mark(count: Count) -> AnyView {
+    let number = if count.number > MOST { format!("{MOST}+") } else { count.number.to_string() };
+    let tone = match count.tone {
+        Tone::Calm => "calm",
+        Tone::Lost => "lost",
+        Tone::Bad => "bad",
+    };
+    view! {
+        <b class="rail-count" data-tone=tone>
+            {number}<span class="visually-hidden">{format!(" {}", count.words)}</span>
+        </b>
+    }
+    .into_any()
+}
