@@ -51,7 +51,6 @@ class FakeServer:
         self.scripted: dict[str, deque[Answer]] = defaultdict(deque)
         self._jobs: list[dict[str, Any]] = []
         self._stop: list[str] = []
-        self._drain = False
         self._closed = False
         self._changed = threading.Condition()
         fake = self
@@ -99,11 +98,6 @@ class FakeServer:
             self._stop.append(job_id)
             self._changed.notify_all()
 
-    def drain(self) -> None:
-        with self._changed:
-            self._drain = True
-            self._changed.notify_all()
-
     def bodies(self, path: str) -> list[dict[str, Any]]:
         with self._changed:
             return [body for each, body in self.requests if each == path]
@@ -143,15 +137,13 @@ class FakeServer:
                     {},
                 )
             if path == "poll":
-                self._changed.wait_for(
-                    lambda: self._jobs or self._stop or self._drain or self._closed, 20
-                )
+                self._changed.wait_for(lambda: self._jobs or self._stop or self._closed, 20)
                 taken, self._jobs = self._jobs[: body["free"]], self._jobs[body["free"] :]
                 stop, self._stop = self._stop, []
-                return 200, {"jobs": taken, "stop": stop, "drain": self._drain}, {}
+                return 200, {"jobs": taken, "stop": stop, "drain": False}, {}
             if path == "heartbeat":
                 stop, self._stop = self._stop, []
-                return 200, {"lost": [], "stop": stop, "drain": self._drain}, {}
+                return 200, {"lost": [], "stop": stop, "drain": False}, {}
             if path == "extend":
                 return 200, {"leaseSeconds": body["seconds"]}, {}
             return 200, {}, {}

@@ -225,7 +225,9 @@ def test_names_and_queues_are_checked() -> None:
     def place() -> None: ...
 
     with pytest.raises(DeclarationError, match="'no good' is no name"):
-        task(queue="no good")(place)
+        task(queue="good", name="no good")(place)
+    with pytest.raises(DeclarationError, match="'No' is no name of a queue"):
+        task(queue="No")(place)
     with pytest.raises(DeclarationError, match="name the queue"):
         scheduled(cron="@daily")(place)
     with pytest.raises(DeclarationError, match="for the queues a and b"):

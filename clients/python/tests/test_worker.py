@@ -249,7 +249,7 @@ def test_log_lines_come_in_order_in_batches_and_before_the_end(server: FakeServe
         {"stream": "stderr", "text": "by logging"},
         {"stream": "stderr", "text": "in two lines"},
     ]
-    assert lines[452]["text"] == "x" * 16_384 + " [cut]"
+    assert lines[452]["text"] == "x" * 16_378 + " [cut]"
     order = [path for path, _ in server.requests if path in ("log", "complete")]
     assert order[-1] == "complete"
 
@@ -302,15 +302,37 @@ def test_heartbeats_name_what_is_held_and_no_more_than_capacity_is_asked_for(
         server.wait_for("complete", 3)
 
 
-def test_the_server_may_ask_to_drain(server: FakeServer) -> None:
-    worker = Worker(server.url, "secret", queues=["emails"], tasks=[])
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    server.wait_for("poll")
-    server.drain()
-    thread.join(20)
-    assert not thread.is_alive()
-    assert len(server.bodies("leave")) == 1
+def test_a_server_that_is_being_stopped_is_asked_again(server: FakeServer) -> None:
+    @task(queue="emails")
+    def send() -> None: ...
+
+    answer: dict[str, Any] = {"jobs": [], "stop": [], "drain": True}
+    server.scripted["poll"].extend([(200, answer, {}), (200, answer, {})])
+    with running(server):
+        server.wait_for("poll", 3)
+        server.give(job("send"))
+        server.wait_for("complete")
+    assert server.registered == 1
+
+
+def test_a_worker_that_is_asked_to_end_says_so_at_once(server: FakeServer) -> None:
+    began = threading.Event()
+    release = threading.Event()
+
+    @task(queue="emails")
+    def waits() -> None:
+        began.set()
+        assert release.wait(20)
+
+    with running(server) as worker:
+        server.give(job("waits"))
+        assert began.wait(20)
+        worker.stop()
+        (told,) = server.wait_for("heartbeat")
+        release.set()
+        server.wait_for("complete")
+    held = [{"id": "job-waits", "token": "fence-1"}]
+    assert told == {"workerId": "worker-1", "jobs": held, "draining": True}
 
 
 def test_what_does_not_end_within_the_grace_is_left(server: FakeServer) -> None:

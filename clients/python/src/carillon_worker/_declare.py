@@ -17,6 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?\Z")
+_QUEUE = re.compile(r"[a-z0-9._-]{1,64}\Z")
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,9 @@ def scheduled(
 def _task(function: Callable[P, R], name: str | None, queue: str) -> Task[P, R]:
     if not inspect.isfunction(function):
         raise DeclarationError(f"{function!r} is no function")
-    return Task(function, _checked(name or function.__name__), _checked(queue))
+    if not _QUEUE.match(queue):
+        raise DeclarationError(f"{queue!r} is no name of a queue: 1 to 64 of a-z 0-9 . _ -")
+    return Task(function, _checked(name or function.__name__), queue)
 
 
 def _checked(name: str) -> str:

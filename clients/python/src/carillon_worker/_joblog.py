@@ -11,6 +11,7 @@ MAX_LINES = 200
 # The server takes 256 KiB a request; the rest is for JSON's marks and escapes.
 MAX_BYTES = 96 << 10
 _MAX_LINE = 16 << 10
+_CUT = " [cut]"
 _MAX_WAITING = 10_000
 
 Send = Callable[[list[dict[str, Any]]], None]
@@ -80,4 +81,4 @@ def _cut(line: str) -> str:
     data = line.encode()
     if len(data) <= _MAX_LINE:
         return line
-    return data[:_MAX_LINE].decode("utf-8", "ignore") + " [cut]"
+    return data[: _MAX_LINE - len(_CUT)].decode("utf-8", "ignore") + _CUT

@@ -88,6 +88,7 @@ class Worker:
         #: All is told, or the grace is over: no more requests.
         self._ended = threading.Event()
         self._wake_logs = threading.Event()
+        self._beat_now = threading.Event()
         self._interrupt = Interrupt()
         self._fatal: Exception | None = None
 
@@ -100,6 +101,8 @@ class Worker:
         with self._changed:
             self._changed.notify_all()
         self._interrupt.fire()
+        # It says that it takes no more.
+        self._beat_now.set()
 
     def run(self) -> None:
         """Works until it is asked to end. Raises what makes it pointless to go on.
@@ -127,6 +130,7 @@ class Worker:
         finally:
             self._ended.set()
             self._wake_logs.set()
+            self._beat_now.set()
             self._http.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -155,7 +159,7 @@ class Worker:
                 answer = self._http.post(
                     "/worker/v1/poll", body, self._max_wait_seconds + 15, self._interrupt
                 )
-                failures = 0
+                failures = failures if answer.get("drain") else 0
             except (ApiError, *Unanswered) as error:
                 if self._stopping.is_set():
                     return
@@ -167,12 +171,22 @@ class Worker:
                 continue
             for given in answer.get("jobs", []):
                 self._accept(given, worker_id)
-            self._obey(answer)
+            self._stop_jobs(answer)
+            if answer.get("drain"):
+                # This server is being stopped: the next connection leads to another one, or to
+                # this one when it is back.
+                self._http.close()
+                self._stopping.wait(delay_after(failures))
+                failures += 1
 
     def _heartbeat_loop(self) -> None:
         failures = 0
         delay = self._heartbeat_seconds
-        while not self._ended.wait(delay):
+        while True:
+            self._beat_now.wait(delay)
+            self._beat_now.clear()
+            if self._ended.is_set():
+                return
             worker_id = self._worker_id
             with self._changed:
                 held = [{"id": each.id, "token": each.token} for each in self._jobs.values()]
@@ -180,7 +194,7 @@ class Worker:
             try:
                 answer = self._http.post(
                     "/worker/v1/heartbeat",
-                    {"workerId": worker_id, "jobs": held},
+                    {"workerId": worker_id, "jobs": held, "draining": self._stopping.is_set()},
                     self._heartbeat_seconds,
                 )
                 failures = 0
@@ -194,7 +208,7 @@ class Worker:
                 continue
             for job_id in answer.get("lost", []):
                 self._cancel(job_id, "lost")
-            self._obey(answer)
+            self._stop_jobs(answer)
 
     def _log_loop(self) -> None:
         while not self._ended.is_set():
@@ -285,12 +299,9 @@ class Worker:
             there.cancel("lost")
         self._inbox.put(job)
 
-    def _obey(self, answer: dict[str, Any]) -> None:
+    def _stop_jobs(self, answer: dict[str, Any]) -> None:
         for job_id in answer.get("stop", []):
             self._cancel(job_id, "cancelled by the server")
-        if answer.get("drain") and not self._stopping.is_set():
-            _log.info("the server asks this worker to drain")
-            self.stop()
 
     def _cancel(self, job_id: str, reason: str) -> None:
         with self._changed:
