@@ -224,8 +224,10 @@ def place() -> None: ...
 def test_names_and_queues_are_checked() -> None:
     def place() -> None: ...
 
-    with pytest.raises(DeclarationError, match="'no good' is no name"):
-        task(queue="good", name="no good")(place)
+    with pytest.raises(DeclarationError, match="'no/good' is no name of a task"):
+        task(queue="good", name="no/good")(place)
+    with pytest.raises(DeclarationError, match="'no good' is no name of a schedule"):
+        scheduled(cron="@daily", queue="good", name="no good")(place)
     with pytest.raises(DeclarationError, match="'No' is no name of a queue"):
         task(queue="No")(place)
     with pytest.raises(DeclarationError, match="name the queue"):

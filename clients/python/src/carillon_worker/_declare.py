@@ -17,6 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?\Z")
+_TASK = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 _QUEUE = re.compile(r"[a-z0-9._-]{1,64}\Z")
 
 
@@ -187,7 +188,7 @@ def scheduled(
         task_keys["retry"] = dict(retry)
 
     def build(default: str) -> Schedule:
-        return Schedule(_checked(name or default), keys, task_keys, input, tuple(worker_tags))
+        return Schedule(_schedule_name(name or default), keys, task_keys, input, tuple(worker_tags))
 
     return _Scheduler(queue, build)
 
@@ -197,13 +198,16 @@ def _task(function: Callable[P, R], name: str | None, queue: str) -> Task[P, R]:
         raise DeclarationError(f"{function!r} is no function")
     if not _QUEUE.match(queue):
         raise DeclarationError(f"{queue!r} is no name of a queue: 1 to 64 of a-z 0-9 . _ -")
-    return Task(function, _checked(name or function.__name__), queue)
+    name = name or function.__name__
+    if not _TASK.match(name):
+        raise DeclarationError(f"{name!r} is no name of a task: 1 to 64 of a-z A-Z 0-9 . _ -")
+    return Task(function, name, queue)
 
 
-def _checked(name: str) -> str:
+def _schedule_name(name: str) -> str:
     if not _NAME.match(name):
         raise DeclarationError(
-            f"{name!r} is no name: 1 to 128 of A-Z a-z 0-9 . _ / -, with a letter or digit first "
+            f"{name!r} is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, with a letter or digit first "
             "and last"
         )
     return name

@@ -338,6 +338,8 @@ class Worker:
             self._changed.wait_for(lambda: not self._jobs, _LEAVE_PATIENCE)
 
     def _leave(self) -> None:
+        # Nothing more is said of jobs.
+        self._ended.set()
         if isinstance(self._fatal, ApiError):
             return
         deadline = time.monotonic() + _LEAVE_PATIENCE
