@@ -207,8 +207,8 @@ def _task(function: Callable[P, R], name: str | None, queue: str) -> Task[P, R]:
 def _schedule_name(name: str) -> str:
     if not _NAME.match(name):
         raise DeclarationError(
-            f"{name!r} is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, with a letter or digit first "
-            "and last"
+            f"{name!r} is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, with a "
+            "letter or digit first and last"
         )
     return name
 
