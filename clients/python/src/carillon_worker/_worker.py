@@ -254,10 +254,7 @@ class Worker:
                 raise _Stopped from error
             if stale_id:
                 # The server has given its jobs to others.
-                with self._changed:
-                    held = list(self._jobs.values())
-                for job in held:
-                    job.cancel("lost")
+                self._lose_all()
             self._heartbeat_seconds = float(answer["heartbeatSeconds"])
             self._max_wait_seconds = float(answer["maxWaitSeconds"])
             self._worker_id = answer["workerId"]
@@ -268,15 +265,13 @@ class Worker:
         if not isinstance(error, ApiError) or error.is_passing:
             return False
         if error.status != 404:
+            # It takes part in nothing any more, and what becomes of its jobs cannot be told.
+            self._lose_all()
             self._end_with(error)
             return True
         _log.warning("the server has declared this worker lost; registering again")
         if self._stopping.is_set():
-            # Nothing that it still holds is its own.
-            with self._changed:
-                held = list(self._jobs)
-            for job_id in held:
-                self._cancel(job_id, "lost")
+            self._lose_all()
             return False
         with suppress(_Stopped):
             self._register(worker_id)
@@ -308,6 +303,12 @@ class Worker:
             job = self._jobs.get(job_id)
         if job is not None:
             job.cancel(reason)
+
+    def _lose_all(self) -> None:
+        with self._changed:
+            held = list(self._jobs.values())
+        for job in held:
+            job.cancel("lost")
 
     def _tell(self, job: Job, path: str, body: dict[str, Any]) -> None:
         try:
