@@ -335,6 +335,22 @@ def test_a_worker_that_is_asked_to_end_says_so_at_once(server: FakeServer) -> No
     assert told == {"workerId": "worker-1", "jobs": held, "draining": True}
 
 
+def test_a_job_on_its_way_as_the_worker_is_asked_to_end_is_not_lost(server: FakeServer) -> None:
+    @task(queue="emails")
+    def send() -> None: ...
+
+    with running(server) as worker:
+        server.wait_for("poll")
+        worker.stop()
+        server.give(job("send"))
+        server.wait_for("complete")
+        server.wait_for("leave")
+    assert [path for path, _ in server.requests if path in ("complete", "leave")] == [
+        "complete",
+        "leave",
+    ]
+
+
 def test_what_does_not_end_within_the_grace_is_left(server: FakeServer) -> None:
     began, end = threading.Event(), threading.Event()
 
@@ -392,28 +408,31 @@ def test_delays_grow_to_a_bound_and_heed_the_server() -> None:
 def test_sigterm_drains_a_process(server: FakeServer) -> None:
     program = textwrap.dedent(
         f"""
+        import sys
         from carillon_worker import Context, Worker, task
 
         @task(queue="emails")
         def waits(ctx: Context) -> str:
             ctx.log("began")
-            ctx.cancelled.wait(0.5)
-            return "done"
+            return sys.stdin.readline()
 
         Worker({server.url!r}, "secret", capacity=1).run()
         """
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": "src"},
         cwd=os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
     )
     try:
         server.give(job("waits"))
-        server.wait_for("poll")
-        server.wait(lambda: not server._jobs)
+        server.wait_for("log")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert server.wait_for("heartbeat")[0]["draining"]
+        process.communicate("done", timeout=20)
+        assert process.returncode == 0
     finally:
         process.kill()
         process.wait()

@@ -10,6 +10,8 @@ import { CLIENT, PROTOCOL } from "./version.js";
 
 const LOG_INTERVAL = 1_000;
 const LEAVE_PATIENCE = 5_000;
+const END_OF_POLL = 100;
+const LATEST_END_OF_POLL = 2_000;
 
 export interface WorkerOptions {
   url: string;
@@ -52,6 +54,7 @@ export class Worker {
   private readonly stopping = new AbortController();
   /** All is told, or the grace is over: no more requests. */
   private readonly ended = new AbortController();
+  private readonly pollEnds = new AbortController();
   private current: Registration | undefined;
   private registering: Promise<Registration | undefined> | undefined;
   private fatal: unknown;
@@ -84,6 +87,9 @@ export class Worker {
   /** Asks it to end, as SIGTERM does: no more jobs, the grace for those at hand, then leave. */
   stop(): void {
     this.stopping.abort();
+    // Once the server knows that this worker takes no more, what it gave out before arrives, and
+    // the open poll ends; at the latest now.
+    this.endPollIn(LATEST_END_OF_POLL);
   }
 
   /** Works until it is asked to end. Throws what makes it pointless to go on. */
@@ -126,7 +132,7 @@ export class Worker {
       };
       try {
         const timeout = (me.maxWaitSeconds + 15) * 1000;
-        const answer = await this.http.post("/worker/v1/poll", body, timeout, signal);
+        const answer = await this.http.post("/worker/v1/poll", body, timeout, this.pollEnds.signal);
         for (const given of (answer["jobs"] ?? []) as GivenJob[]) this.accept(given, me);
         this.stopJobs(answer);
         // A server that is being stopped: another one answers next, or this one when it is back.
@@ -158,6 +164,7 @@ export class Worker {
         for (const id of (answer["lost"] ?? []) as string[]) this.jobs.get(id)?.lose();
         this.stopJobs(answer);
         failures = 0;
+        if (isDraining) this.endPollIn(END_OF_POLL);
       } catch (error) {
         if (this.ended.signal.aborted || (await this.recovers(error, me))) continue;
         // A lease is renewed in time whatever the backoff would like.
@@ -330,6 +337,10 @@ export class Worker {
     const delay = Math.min(delayAfter(failures, error), longest);
     this.tell(what, textOf(error), delay);
     await pause(delay, signal);
+  }
+
+  private endPollIn(milliseconds: number): void {
+    setTimeout(() => this.pollEnds.abort(), milliseconds).unref();
   }
 
   private tell(what: string, problem: string, delay: number): void {

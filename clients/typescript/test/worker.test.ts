@@ -262,6 +262,17 @@ test("a worker that is asked to end says so at once and finishes", async () => {
   assert.deepEqual(server.bodies("heartbeat"), [{ workerId: "worker-1", jobs, draining: true }]);
 });
 
+test("a job on its way as the worker is asked to end is not lost", async () => {
+  await running([make("send", () => {})], {}, async (worker) => {
+    await server.waitFor("poll");
+    worker.stop();
+    server.give(job("send"));
+    await server.waitFor("leave");
+  });
+  const order = server.requests.map(({ path }) => path).filter((path) => path === "complete" || path === "leave");
+  assert.deepEqual(order, ["complete", "leave"]);
+});
+
 test("what does not end within the grace is told to", async () => {
   const obeys = make("obeys", async (_, { signal, log }) => {
     log("began");

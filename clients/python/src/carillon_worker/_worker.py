@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,6 +24,8 @@ _log = logging.getLogger("carillon_worker")
 
 _LOG_INTERVAL = 1.0
 _LEAVE_PATIENCE = 5.0
+_END_OF_POLL = 0.1
+_LATEST_END_OF_POLL = 2.0
 
 
 class Worker:
@@ -100,9 +102,10 @@ class Worker:
         self._stopping.set()
         with self._changed:
             self._changed.notify_all()
-        self._interrupt.fire()
-        # It says that it takes no more.
+        # Once the server knows that this worker takes no more, what it gave out before arrives, and
+        # the open poll ends; at the latest after the second of these delays.
         self._beat_now.set()
+        self._after(_LATEST_END_OF_POLL, self._interrupt.fire)
 
     def run(self) -> None:
         """Works until it is asked to end. Raises what makes it pointless to go on.
@@ -113,7 +116,7 @@ class Worker:
         before = self._take_signals()
         try:
             self._register("")
-            threads = [self._start(self._poll_loop, "poll")]
+            polling = self._start(self._poll_loop, "poll")
             self._start(self._heartbeat_loop, "heartbeat")
             self._start(self._log_loop, "log")
             for number in range(self._capacity):
@@ -121,9 +124,8 @@ class Worker:
             # In short steps: a signal's handler runs only between two of them on some systems.
             while not self._stopping.wait(0.5):
                 pass
+            polling.join(_LATEST_END_OF_POLL + 1)
             self._drain()
-            for each in threads:
-                each.join(_LEAVE_PATIENCE)
             self._leave()
         except _Stopped:
             pass
@@ -190,14 +192,17 @@ class Worker:
             worker_id = self._worker_id
             with self._changed:
                 held = [{"id": each.id, "token": each.token} for each in self._jobs.values()]
+            is_draining = self._stopping.is_set()
             delay = self._heartbeat_seconds
             try:
                 answer = self._http.post(
                     "/worker/v1/heartbeat",
-                    {"workerId": worker_id, "jobs": held, "draining": self._stopping.is_set()},
+                    {"workerId": worker_id, "jobs": held, "draining": is_draining},
                     self._heartbeat_seconds,
                 )
                 failures = 0
+                if is_draining:
+                    self._after(_END_OF_POLL, self._interrupt.fire)
             except (ApiError, *Unanswered) as error:
                 if not self._recovers(error, worker_id):
                     delay = delay_after(failures, getattr(error, "retry_after", None))
@@ -369,6 +374,11 @@ class Worker:
         thread = threading.Thread(target=what, name=f"carillon-{name}", daemon=True)
         thread.start()
         return thread
+
+    def _after(self, seconds: float, what: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, what)
+        timer.daemon = True
+        timer.start()
 
     def _take_signals(self) -> dict[int, Any]:
         if threading.current_thread() is not threading.main_thread():
