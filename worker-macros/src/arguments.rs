@@ -62,8 +62,8 @@ impl Arguments {
 }
 
 fn text_of(value: &Expr) -> syn::Result<LitStr> {
-    match value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
-        other => Err(syn::Error::new(other.span(), "write a text in quotes")),
+    if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value {
+        return Ok(text.clone());
     }
+    Err(syn::Error::new(value.span(), "write a text in quotes"))
 }
