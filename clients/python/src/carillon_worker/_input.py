@@ -94,7 +94,7 @@ def check_annotation(hint: Any, what: str, seen: frozenset[Any] = frozenset()) -
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or hint is object or hint in _PLAIN or hint in _PARSED_TEXT or hint in seen:
         return
-    if origin is Literal or (isinstance(hint, type) and issubclass(hint, enum.Enum)):
+    if origin is Literal or (_is_class(hint) and issubclass(hint, enum.Enum)):
         return
     if hint in (list, dict):
         return
@@ -103,7 +103,7 @@ def check_annotation(hint: Any, what: str, seen: frozenset[Any] = frozenset()) -
             check_annotation(each, what, seen)
     elif origin in (dict, Mapping) and inner[0] is str:
         check_annotation(inner[1], what, seen)
-    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    elif _is_class(hint) and dataclasses.is_dataclass(hint):
         for name, each in typing.get_type_hints(hint).items():
             check_annotation(each, f"{what}, field {name}", seen | {hint})
     else:
@@ -146,7 +146,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
         if not inner:
             return fields
         return {key: convert(each, inner[1], _below(path, key)) for key, each in fields.items()}
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+    if _is_class(hint) and issubclass(hint, enum.Enum):
         for member in hint:
             if type(member.value) is type(value) and member.value == value:
                 return member
@@ -242,4 +242,9 @@ def _below(path: str, name: str) -> str:
 
 
 def _name(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+    return str(hint.__name__) if _is_class(hint) else str(hint).replace("typing.", "")
+
+
+def _is_class(hint: Any) -> bool:
+    # To Python 3.10, list[int] is an instance of type as well.
+    return isinstance(hint, type) and typing.get_origin(hint) is None
