@@ -126,6 +126,7 @@ class FakeServer:
                 return self.scripted[path].popleft()
             if path == "register":
                 self.registered += 1
+                self._changed.notify_all()
                 return (
                     200,
                     {
@@ -137,7 +138,15 @@ class FakeServer:
                     {},
                 )
             if path == "poll":
-                self._changed.wait_for(lambda: self._jobs or self._stop or self._closed, 20)
+
+                def is_gone() -> bool:
+                    return body["workerId"] != f"worker-{self.registered}"
+
+                self._changed.wait_for(
+                    lambda: self._jobs or self._stop or self._closed or is_gone(), 20
+                )
+                if is_gone():
+                    return error(404, "NOT_FOUND")
                 taken, self._jobs = self._jobs[: body["free"]], self._jobs[body["free"] :]
                 stop, self._stop = self._stop, []
                 return 200, {"jobs": taken, "stop": stop, "drain": False}, {}

@@ -179,8 +179,7 @@ def test_a_worker_declared_lost_registers_again_and_drops_its_jobs(server: FakeS
         server.give(job("send"))
         (told,) = server.wait_for("complete")
     assert seen == ["lost"]
-    # The poll that was open belonged to the worker of before, and so did what it brought.
-    assert told["id"] == "job-send"
+    assert (told["id"], told["workerId"]) == ("job-send", "worker-2")
     assert server.bodies("fail") == []
     assert server.bodies("leave") == [{"workerId": "worker-2"}]
 

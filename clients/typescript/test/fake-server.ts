@@ -146,6 +146,7 @@ export class FakeServer {
     switch (path) {
       case "register":
         this.registered += 1;
+        this.wake();
         return ok({
           workerId: `worker-${this.registered}`,
           leaseSeconds: 30,
@@ -153,8 +154,11 @@ export class FakeServer {
           maxWaitSeconds: 20,
         });
       case "poll": {
-        await this.until(() => this.isClosed || isGone() || this.jobs.length + this.stopped.length > 0, 20_000);
+        const isUnknown = (): boolean => body["workerId"] !== `worker-${this.registered}`;
+        const hasNews = (): boolean => this.jobs.length + this.stopped.length > 0;
+        await this.until(() => this.isClosed || isGone() || isUnknown() || hasNews(), 20_000);
         if (isGone()) return HANG_UP;
+        if (isUnknown()) return error(404, "NOT_FOUND");
         const jobs = this.jobs.splice(0, body["free"] as number);
         return ok({ jobs, stop: this.stopped.splice(0), drain: false });
       }

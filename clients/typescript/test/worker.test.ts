@@ -160,8 +160,8 @@ test("a worker declared lost registers again and drops its jobs", async () => {
     await server.waitFor("complete");
   });
   assert.deepEqual(
-    server.bodies("complete").map(({ id }) => id),
-    ["job-send"],
+    server.bodies("complete").map(({ id, workerId }) => [id, workerId]),
+    [["job-send", "worker-2"]],
   );
   assert.deepEqual(server.bodies("fail"), []);
   assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-2" }]);
