@@ -140,7 +140,7 @@ class FakeServer:
             if path == "poll":
 
                 def is_gone() -> bool:
-                    return body["workerId"] != f"worker-{self.registered}"
+                    return bool(body["workerId"] != f"worker-{self.registered}")
 
                 self._changed.wait_for(
                     lambda: self._jobs or self._stop or self._closed or is_gone(), 20
