@@ -98,12 +98,15 @@ async fn refusal(answer: Response) -> ApiError {
     let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let retry_after = seconds.map(|s| Duration::from_secs(s.min(LONGEST_RETRY_AFTER)));
     let said: Value = answer.json().await.unwrap_or_default();
-    let text = |key: &str| said["error"][key].as_str().map(str::to_owned);
+    // As the protocol says it, or as GraphQL does.
+    let (error, of_graphql) = (&said["error"], &said["errors"][0]);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let code = text(&error["code"]).or_else(|| text(&of_graphql["extensions"]["code"]));
+    let message = text(&error["message"]).or_else(|| text(&of_graphql["message"]));
     ApiError {
         status,
-        code: text("code").unwrap_or_else(|| format!("HTTP_{status}")),
-        message: text("message")
-            .unwrap_or_else(|| format!("the server answered with status {status}")),
+        code: code.unwrap_or_else(|| format!("HTTP_{status}")),
+        message: message.unwrap_or_else(|| format!("the server answered with status {status}")),
         retry_after,
     }
 }

@@ -106,7 +106,7 @@ export interface Answer {
 }
 
 function errorOf(answer: Response, said: unknown): ApiError {
-  const error = ((said as { error?: unknown } | null | undefined)?.error ?? {}) as Record<string, unknown>;
+  const error = errorIn(said);
   const header = answer.headers.get("Retry-After");
   const seconds = header !== null && /^\d+$/.test(header) ? Math.min(Number(header), MAX_RETRY_AFTER) : undefined;
   return new ApiError(
@@ -116,4 +116,15 @@ function errorOf(answer: Response, said: unknown): ApiError {
     typeof error["field"] === "string" ? error["field"] : undefined,
     seconds,
   );
+}
+
+/** What an answer of the protocol, or of GraphQL, says is wrong. */
+function errorIn(said: unknown): Record<string, unknown> {
+  type Said = {
+    error?: Record<string, unknown>;
+    errors?: { message?: unknown; extensions?: { code?: unknown } }[];
+  };
+  const { error, errors } = (said ?? {}) as Said;
+  const first = errors?.[0];
+  return error ?? (first === undefined ? {} : { code: first.extensions?.code, message: first.message });
 }

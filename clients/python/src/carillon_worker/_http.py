@@ -179,9 +179,7 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
         if answer is None:
             raise http.client.HTTPException(f"the answer {status} is no JSON")
         return answer
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        error = {}
+    error = _error_in(answer)
     raise ApiError(
         status,
         str(error.get("code") or f"HTTP_{status}"),
@@ -189,6 +187,19 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
         error.get("field"),
         _seconds(headers.get("Retry-After")),
     )
+
+
+def _error_in(answer: Any) -> dict[str, Any]:
+    """What an answer of the protocol, or of GraphQL, says is wrong."""
+    if not isinstance(answer, dict):
+        return {}
+    error = answer.get("error")
+    if isinstance(error, dict):
+        return error
+    match answer.get("errors"):
+        case [{"message": str(message), "extensions": {"code": code}}, *_]:
+            return {"code": code, "message": message}
+    return {}
 
 
 def _seconds(text: str | None) -> float | None:
