@@ -1,6 +1,8 @@
 //! A worker and a server that speaks the protocol from a script, for the faults that a real one has
 //! rarely.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex},
