@@ -28,6 +28,33 @@ test("a person of one namespace works only there, and the address says where", a
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
 });
 
+test("what happens in another namespace than the default one is seen as it happens", async ({ page, server }) => {
+  server.cli(["namespace", "create", "ledgers"]);
+  const cleo = await server.addMember("cleo", "operator", "ledgers");
+  const source = `
+module: ledgers
+namespace: ledgers
+schedules:
+  ledgers-close: { when: "0 4 1 1 *", task: { target: { command: { script: "read line < gate" } } } }
+`;
+  deploy(server, "ledgers", source);
+  await page.goto("/ns/ledgers/runs");
+  await signIn(page, cleo);
+  await expect(page.getByText("Live", { exact: true }).first()).toBeVisible();
+  await expect(page.getByTestId("run-row")).toHaveCount(0);
+  server.cli(["trigger", "ledgers-close", "--namespace", "ledgers"]);
+  const run = page.getByTestId("run-row");
+  await expect(run).toHaveCount(1);
+  await run.getByRole("link").first().click();
+  // The program has no such file.
+  await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Schedules" }).click();
+  await page.getByTestId("schedule-row").getByRole("link", { name: "ledgers-close" }).click();
+  await expect(page.getByRole("heading", { name: "ledgers-close" })).toBeVisible();
+  server.cli(["pause", "ledgers-close", "--namespace", "ledgers", "--reason", "stock-taking"]);
+  await expect(page.getByText("stock-taking").first()).toBeVisible();
+});
+
 test("a query is text and chips, is completed, and is kept in the address", async ({
   page,
   server,

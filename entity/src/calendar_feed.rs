@@ -1,8 +1,19 @@
-//! A calendar of upcoming runs that a program subscribes to by its address alone.
+//! What a program reads by its address alone: a calendar of upcoming runs, or a badge.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
+
+/// What stands at its address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
+pub enum Kind {
+    /// Upcoming runs, as iCalendar.
+    #[default]
+    Calendar,
+    /// How the last runs went, as a picture.
+    Badge,
+}
 
 /// One feed. Only the hash of its key is kept: its address was shown once.
 #[sea_orm::model]
@@ -19,6 +30,8 @@ pub struct Model {
     /// SHA-256 of the key in its address, in hex.
     #[sea_orm(unique)]
     pub hash: String,
+    /// What stands at its address.
+    pub kind: Kind,
     /// Whose schedules it shows.
     pub namespace_id: Uuid,
     /// The only schedule that it shows.

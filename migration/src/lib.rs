@@ -41,6 +41,7 @@ mod m0032_ledger_list;
 mod m0033_user_settings;
 mod m0034_drained_nodes;
 mod m0036_alert_receivers;
+mod m0037_badges;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -83,6 +84,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0033_user_settings::Migration),
             Box::new(m0034_drained_nodes::Migration),
             Box::new(m0036_alert_receivers::Migration),
+            Box::new(m0037_badges::Migration),
         ]
     }
 }

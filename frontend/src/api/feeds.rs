@@ -17,17 +17,21 @@ pub(crate) struct Feed<T> {
 }
 
 impl Feed<RunEvent> {
-    /// Runs as they change: all, those of a schedule, or one.
-    pub(crate) fn runs(schedule_id: Option<String>, run_id: Option<String>) -> Self {
-        let variables = run_events::Variables { schedule_id, run_id, since: None };
+    /// Runs of a namespace as they change: all, those of a schedule, or one.
+    pub(crate) fn runs(
+        namespace: String,
+        schedule_id: Option<String>,
+        run_id: Option<String>,
+    ) -> Self {
+        let variables = run_events::Variables { namespace, schedule_id, run_id, since: None };
         Self { events: Ask::new::<RunEvents>(variables), ends: false }
     }
 }
 
 impl Feed<ScheduleEvent> {
-    /// Schedules as they change: these, or all.
-    pub(crate) fn schedules(ids: Option<Vec<String>>) -> Self {
-        let variables = schedule_events::Variables { ids, since: None };
+    /// Schedules of a namespace as they change: these, or all.
+    pub(crate) fn schedules(namespace: String, ids: Option<Vec<String>>) -> Self {
+        let variables = schedule_events::Variables { namespace, ids, since: None };
         Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
     }
 }

@@ -41,7 +41,8 @@ macro_rules! operations {
                 extern_enums(
                     "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
                     "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode",
-                    "CatchUp", "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HealthSeverity",
+                    "CatchUp", "ChangeAction", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
+                    "HealthSeverity",
                     "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
                     "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",

@@ -18,17 +18,23 @@ use crate::{
 
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Subscribes until the owner goes. `on_gap` is told when events may have been missed: once the feed is open, and
-/// whenever the server could not go on from where it was.
+/// Subscribes until the owner goes, and anew whenever what `feed` reads has changed, as the namespace of the address.
+/// `on_gap` is told when events may have been missed: once the feed is open, and whenever the server could not go on
+/// from where it was.
 pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
-    feed: Feed<T>,
+    feed: impl Fn() -> Feed<T> + 'static,
     on_batch: impl Fn(Vec<T>) + 'static,
     on_gap: impl Fn() + 'static,
 ) {
-    let on_batch = move |events: Vec<Value>| {
+    let on_batch: Rc<dyn Fn(Vec<Value>)> = Rc::new(move |events: Vec<Value>| {
         on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
-    };
-    follow(feed.events.request, feed.ends, Rc::new(on_batch), Rc::new(on_gap));
+    });
+    let on_gap: Rc<dyn Fn()> = Rc::new(on_gap);
+    // The effect's owner goes with each feed, and takes its subscription along.
+    Effect::new(move |_| {
+        let Feed { events, ends } = feed();
+        follow(events.request, ends, on_batch.clone(), on_gap.clone());
+    });
 }
 
 fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap: Rc<dyn Fn()>) {

@@ -83,10 +83,10 @@ pub(crate) use schedule::{
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
-    FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState, NotificationState,
-    OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState,
-    RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState, Verdict, ViewerKind,
-    Weekday,
+    FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
+    NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState,
+    RunTaskState, RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState,
+    Verdict, ViewerKind, Weekday,
 };
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Role, Row, ViewerKind};
+use super::{FeedKind, Role, Row, ViewerKind};
 use crate::time::Moment;
 
 /// What somebody may do in a namespace; without one, everywhere.
@@ -126,6 +126,7 @@ impl Row for Secret {
 pub(crate) struct CalendarFeed {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) kind: FeedKind,
     pub(crate) namespace: Option<String>,
     pub(crate) schedule_id: Option<String>,
     pub(crate) search: Option<String>,

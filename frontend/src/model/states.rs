@@ -41,6 +41,7 @@ states! {
     AlertEvent { Failed, Recovered, Losing, Missed, Late, Stalled, NodeLost }
     AlertKind { Failed, Losing, Missed, Late, Stalled, NodeLost }
     AlertChannelKind { Webhook, Slack, Email, Teams, Pagerduty, Opsgenie }
+    FeedKind { Calendar, Badge }
     NotificationState { Pending, Sent, Dead }
     CalendarMode { Exclude, Only }
     Weekday { Sun, Mon, Tue, Wed, Thu, Fri, Sat }

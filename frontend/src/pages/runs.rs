@@ -54,7 +54,7 @@ pub(crate) fn Runs() -> impl IntoView {
         )
     });
     use_feed(
-        Feed::runs(None, None),
+        move || Feed::runs(address.namespace(), None, None),
         move |events| {
             let (is_top, states) = untrack(|| {
                 let is_top = place(address) == Place::First && address.query("q").is_empty();

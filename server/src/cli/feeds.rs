@@ -1,4 +1,5 @@
-//! `carillon feeds`: calendar feeds of upcoming runs, as a calendar program subscribes to them.
+//! `carillon feeds`: calendar feeds of upcoming runs, as a calendar program subscribes to them, and
+//! badges.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::search::List;
 
-/// Manage your calendar feeds of upcoming runs
+/// Manage your calendar feeds of upcoming runs, and badges
 #[derive(Debug, Args)]
 pub(super) struct Feeds {
     #[command(flatten)]
@@ -49,6 +50,9 @@ enum Action {
         /// Only the schedules that this finds, as in 'tag:billing'
         #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
         search: Option<String>,
+        /// A badge that says how the last runs went, in the place of a calendar
+        #[arg(long)]
+        badge: bool,
         #[command(flatten)]
         why: Why,
         /// Answer as JSON
@@ -64,7 +68,8 @@ enum Action {
     },
 }
 
-const LIST: &str = "{ calendarFeeds { id name namespace scheduleId search createdAt usedAt } }";
+const LIST: &str =
+    "{ calendarFeeds { id name kind namespace scheduleId search createdAt usedAt } }";
 
 const CREATE: &str = "mutation ($input: CreateCalendarFeedInput!) {
     made: createCalendarFeed(input: $input) { path calendarFeed { id name } }
@@ -95,10 +100,11 @@ impl Action {
                 let feeds = feeds(session, "list the feeds").await?;
                 if json { output::json(&feeds) } else { print(&feeds) }
             }
-            Self::Create { name, namespace, schedule, search, why, json } => {
+            Self::Create { name, namespace, schedule, search, badge, why, json } => {
                 search::check(List::Schedules, "--search", search.as_deref())?;
                 let input = json!({
-                    "name": name, "namespace": namespace, "schedule": schedule, "search": search,
+                    "name": name, "kind": if badge { "BADGE" } else { "CALENDAR" },
+                    "namespace": namespace, "schedule": schedule, "search": search,
                     "reason": why.reason,
                 });
                 let answer = session.ask("make the feed", CREATE, json!({ "input": input }));
@@ -150,8 +156,9 @@ fn print(feeds: &[Value]) -> Result<(), CliError> {
             (None, None) => "all".to_owned(),
         };
         let used = feed["usedAt"].as_str().unwrap_or("never").to_owned();
-        [output::cell(&feed["name"]), output::cell(&feed["namespace"]), shows, used]
+        let kind = feed["kind"].as_str().unwrap_or_default().to_lowercase();
+        [output::cell(&feed["name"]), kind, output::cell(&feed["namespace"]), shows, used]
     };
-    let rows: Vec<[String; 4]> = feeds.iter().map(row).collect();
-    output::table(["FEED", "NAMESPACE", "SHOWS", "LAST USE"], &rows)
+    let rows: Vec<[String; 5]> = feeds.iter().map(row).collect();
+    output::table(["FEED", "KIND", "NAMESPACE", "SHOWS", "LAST USE"], &rows)
 }

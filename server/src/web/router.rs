@@ -79,8 +79,11 @@ pub fn router(web: Web) -> Router {
     let identified = identified.merge(graphql);
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
-        let calendar =
-            Router::new().route("/calendar.ics", get(calendar::feed).layer(from_fn(in_time)));
+        let calendar = Router::new()
+            .route("/calendar.ics", get(calendar::feed))
+            .route("/badge.svg", get(calendar::picture))
+            .route("/badge.json", get(calendar::endpoint))
+            .layer(from_fn(in_time));
         identified
             .merge(explorer::routes())
             .merge(calendar)

@@ -4,7 +4,7 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, CalendarFeed, Membership, Namespace, Page, Profile as ProfileAnswer,
+    ApiToken, CalendarFeed, FeedKind, Membership, Namespace, Page, Profile as ProfileAnswer,
     Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
     Session, User, ViewerKind,
 };

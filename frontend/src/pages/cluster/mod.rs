@@ -33,7 +33,7 @@ pub(crate) fn Cluster() -> impl IntoView {
     use_title(|| "Cluster".to_owned());
     let fleet = use_load(|| Some(api::cluster()));
     let loading = fleet.loading;
-    use_feed(Feed::nodes(), move |_| loading.refresh(), move || loading.reload());
+    use_feed(Feed::nodes, move |_| loading.refresh(), move || loading.reload());
     use_every(IN_ANY_CASE, move || loading.refresh());
     view! {
         <header class="page-head">

@@ -1,4 +1,5 @@
-//! Calendar feeds: upcoming runs that other programs subscribe to by an address.
+//! Calendar feeds: upcoming runs that other programs subscribe to by an address, and badges that
+//! other pages show.
 
 use leptos::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::{
         AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when, when_relative,
     },
     data::{Loading, use_load},
-    model::CalendarFeed,
+    model::{CalendarFeed, FeedKind},
     state::use_title,
 };
 
@@ -26,15 +27,15 @@ pub(crate) fn Feeds() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Calendar feeds"</h1>
-            <p class="muted">"Upcoming runs in your calendar program."</p>
+            <p class="muted">"Upcoming runs in your calendar program, and badges for your pages."</p>
             <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
         </header>
-        {kit::shown_once(made, "The address of your feed", "It is shown this once. Subscribe to it in your calendar program; whoever has it sees what the feed shows.")}
+        {kit::shown_once(made, "The address of your feed", "It is shown this once. Subscribe to it in your calendar program, or show it as a picture; whoever has it sees what the feed shows.")}
         <AsyncView
             loading=loading
             what="feeds"
             is_empty=Signal::derive(move || feeds.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No feed yet", "A feed shows what will run as a calendar (iCalendar) that other programs subscribe to.")
+            empty=|| empty("No feed yet", "A feed shows what will run as a calendar (iCalendar) that other programs subscribe to. A badge says how the last runs went, for a README or a wall.")
         >
             {feeds.draw(move |feeds| list(feeds, revoke))}
         </AsyncView>
@@ -46,6 +47,7 @@ pub(crate) fn Feeds() -> impl IntoView {
 fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
     let headings = vec![
         heading("Feed", ""),
+        heading("Kind", "wide"),
         heading("Shows", ""),
         heading("Used", "wide"),
         heading("Made", "wide"),
@@ -63,6 +65,7 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
         view! {
             <tr data-testid="feed-row">
                 <th scope="row" class="name-cell">{feed.name.clone()}</th>
+                <td class="wide">{kind_word(feed.kind)}</td>
                 <td>{shows}</td>
                 <td class="wide">{used}</td>
                 <td class="wide">{when(feed.created_at, None)}</td>
@@ -75,6 +78,13 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
     table("Calendar feeds", "table", headings, rows.into_any())
 }
 
+fn kind_word(kind: FeedKind) -> &'static str {
+    match kind {
+        FeedKind::Calendar => "Calendar",
+        FeedKind::Badge => "Badge",
+    }
+}
+
 fn new_form(
     open: RwSignal<bool>,
     made: RwSignal<Option<String>>,
@@ -83,11 +93,16 @@ fn new_form(
 ) -> AnyView {
     let text = || RwSignal::new(String::new());
     let (name, schedule, search) = (text(), text(), text());
+    let kind = RwSignal::new(kind_word(FeedKind::Calendar).to_owned());
     let wrong = RwSignal::new(None);
     let fields = view! {
         <p>"Of the namespace "<strong>{namespace.get_untracked()}</strong>", as far as you may see it when it is read."</p>
         {Field::new("feed-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("Without spaces: phone, team, nightly.").text()}
+        {Field::new("feed-kind", "Kind", kind).choice(&[
+            (kind_word(FeedKind::Calendar), "Calendar: what will run"),
+            (kind_word(FeedKind::Badge), "Badge: how the last runs went"),
+        ])}
         {Field::new("feed-schedule", "Only the schedule (optional)", schedule).error(of(wrong, "schedule")).text()}
         {Field::new("feed-search", "Only what this finds (optional)", search).code().error(of(wrong, "search"))
             .hint("In the search language, as in tag:billing.").text()}
@@ -96,8 +111,10 @@ fn new_form(
         let given = |text: RwSignal<String>| {
             Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
         };
+        let is_badge = kind.with_untracked(|kind| kind == kind_word(FeedKind::Badge));
         let input = CreateCalendarFeedInput {
             name: name.get_untracked().trim().to_owned(),
+            kind: if is_badge { FeedKind::Badge } else { FeedKind::Calendar },
             namespace: namespace.get_untracked(),
             schedule: given(schedule),
             search: given(search),
@@ -115,7 +132,7 @@ fn new_form(
 fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {
     let (id, name) = (feed.id.clone(), feed.name.clone());
     let fields = view! {
-        <p>"The address of "<strong>{name.clone()}</strong>" leads nowhere from now on. Calendars that subscribe to it stand still."</p>
+        <p>"The address of "<strong>{name.clone()}</strong>" leads nowhere from now on. What subscribes to it or shows it stands still."</p>
     };
     let plan = move |_| {
         Ok(Change {

@@ -29,7 +29,7 @@ pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());
     let report = use_load(|| Some(api::health()));
     let loading = report.loading;
-    use_feed(Feed::health(), move |_| loading.refresh(), move || loading.reload());
+    use_feed(Feed::health, move |_| loading.refresh(), move || loading.reload());
     use_every(IN_ANY_CASE, move || loading.refresh());
     view! {
         <header class="page-head"><h1>"Health"</h1></header>

@@ -63,7 +63,8 @@ pub(crate) fn Ledger() -> impl IntoView {
         loading.refresh();
         slow.run(move || totals.refresh());
     };
-    use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
+    let address = filters.address();
+    use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
     let acts = move || session.operates().then_some(backfilling);

@@ -83,8 +83,12 @@ pub(crate) fn Overview() -> impl IntoView {
         runs_changed();
         plans_changed();
     };
-    use_feed(Feed::runs(None, None), move |_| runs_changed(), refresh);
-    use_feed(Feed::schedules(None), move |_| slow_plans.run(plans_changed), refresh);
+    use_feed(move || Feed::runs(address.namespace(), None, None), move |_| runs_changed(), refresh);
+    use_feed(
+        move || Feed::schedules(address.namespace(), None),
+        move |_| slow_plans.run(plans_changed),
+        refresh,
+    );
     use_every(HALF_A_MINUTE, refresh);
     let runs = Callback::new(|(from, until): (Moment, Moment)| {
         let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());

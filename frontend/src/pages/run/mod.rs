@@ -39,12 +39,16 @@ pub(crate) fn Run(id: String) -> impl IntoView {
 
 #[component]
 fn Known(id: String) -> impl IntoView {
-    let looking = Looking::new(use_address(), id.clone());
+    let address = use_address();
+    let looking = Looking::new(address, id.clone());
     let key = id.clone();
     let load: Load<RunDetail> = use_load(move || Some(api::run(key.clone())));
     let loading = load.loading;
     use_feed(
-        Feed::runs(None, Some(id.clone())),
+        {
+            let id = id.clone();
+            move || Feed::runs(address.namespace(), None, Some(id.clone()))
+        },
         move |_| loading.refresh(),
         move || loading.reload(),
     );

@@ -43,8 +43,17 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         api::fires(id.clone(), verdicts, place(address), SIZE)
     });
     let refresh = move || fires.load.loading.refresh();
-    use_feed(Feed::schedules(Some(vec![schedule.clone()])), move |_| refresh(), refresh);
-    use_feed(Feed::runs(Some(schedule), None), move |_| refresh(), refresh);
+    let key = schedule.clone();
+    use_feed(
+        move || Feed::schedules(address.namespace(), Some(vec![key.clone()])),
+        move |_| refresh(),
+        refresh,
+    );
+    use_feed(
+        move || Feed::runs(address.namespace(), Some(schedule.clone()), None),
+        move |_| refresh(),
+        refresh,
+    );
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
     let pulse = fires.load.draw(|page| {

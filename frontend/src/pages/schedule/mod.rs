@@ -55,7 +55,12 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     use_title(move || title().unwrap_or_else(|| "Schedule".to_owned()));
     let actions = use_actions(vec![load.loading]);
     let changed = move || load.loading.refresh();
-    use_feed(Feed::schedules(Some(vec![id.clone()])), move |_| changed(), changed);
+    let key = id.clone();
+    use_feed(
+        move || Feed::schedules(address.namespace(), Some(vec![key.clone()])),
+        move |_| changed(),
+        changed,
+    );
     let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
     let content = move || {
         let id = id.clone();

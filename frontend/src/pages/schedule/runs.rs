@@ -29,7 +29,7 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
         api::runs(query, SIZE)
     });
     use_feed(
-        Feed::runs(Some(schedule), None),
+        move || Feed::runs(address.namespace(), Some(schedule.clone()), None),
         move |events| {
             let is_top = place.get_untracked() == Place::First;
             runs.merge(events.into_iter().map(|event| event.run).collect(), is_top, |_| true);

@@ -147,9 +147,11 @@ fn follow(
         }
     };
     // Other rows are another feed: the effect's owner goes with each, and takes the old one along.
+    let address = use_address();
     Effect::new(move |_| {
         if let Some(ids) = shown.get() {
-            use_feed(Feed::schedules(ids), merge, move || loading.reload());
+            let feed = move || Feed::schedules(address.namespace(), ids.clone());
+            use_feed(feed, merge, move || loading.reload());
         }
     });
     use_every(LOOK, move || loading.refresh());

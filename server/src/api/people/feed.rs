@@ -1,5 +1,5 @@
-use async_graphql::{Context, InputObject, Object, SimpleObject};
-use entity::calendar_feed;
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use entity::calendar_feed::{self, Kind};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use uuid::Uuid;
@@ -13,11 +13,23 @@ use crate::{
     store::feeds,
 };
 
-/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address.
+/// What stands at a feed's address.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "Kind")]
+pub(crate) enum FeedKind {
+    /// Upcoming runs as iCalendar, at `/calendar.ics`.
+    Calendar,
+    /// How the last runs went, as a picture at `/badge.svg`, and as JSON in the form that Shields
+    /// takes of an endpoint at `/badge.json`.
+    Badge,
+}
+
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address, or a
+/// badge that other pages show.
 pub(crate) struct CalendarFeed(calendar_feed::Model);
 
-/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address. It shows
-/// what its owner may see when it is read.
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address, or a
+/// badge that other pages show. It shows what its owner may see when it is read.
 #[Object]
 impl CalendarFeed {
     async fn id(&self) -> Uuid {
@@ -26,6 +38,10 @@ impl CalendarFeed {
 
     async fn name(&self) -> &str {
         &self.0.name
+    }
+
+    async fn kind(&self) -> FeedKind {
+        self.0.kind.into()
     }
 
     /// Whose schedules it shows; null if its owner may not see those any more.
@@ -61,6 +77,8 @@ impl CalendarFeed {
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.
     name: String,
+    #[graphql(default_with = "FeedKind::Calendar")]
+    kind: FeedKind,
     #[graphql(default = "default")]
     namespace: String,
     /// The only schedule that it shows, by name.
@@ -72,8 +90,8 @@ pub(crate) struct CreateCalendarFeedInput {
 
 impl From<CreateCalendarFeedInput> for NewFeed {
     fn from(input: CreateCalendarFeedInput) -> Self {
-        let CreateCalendarFeedInput { name, namespace, schedule, search, reason } = input;
-        Self { name, namespace, schedule, search, reason }
+        let CreateCalendarFeedInput { name, kind, namespace, schedule, search, reason } = input;
+        Self { kind: kind.into(), name, namespace, schedule, search, reason }
     }
 }
 
@@ -90,7 +108,11 @@ impl CreateCalendarFeedPayload {
     async fn of(cx: &Context<'_>, made: MadeFeed) -> Result<Self> {
         let row = feeds::by_id(cx.store().read(), made.id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("calendar feed", made.id))?;
-        let path = made.text.map(|text| format!("/calendar.ics?token={}", text.expose_secret()));
+        let file = match row.kind {
+            Kind::Calendar => "calendar.ics",
+            Kind::Badge => "badge.svg",
+        };
+        let path = made.text.map(|text| format!("/{file}?token={}", text.expose_secret()));
         Ok(Self { calendar_feed: CalendarFeed(row), path })
     }
 }

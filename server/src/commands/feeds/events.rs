@@ -95,9 +95,19 @@ pub async fn events(
 
 /// The schedules that are shown and that will fire.
 async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>, CommandError> {
+    let rows = shown(commands, opened).await?;
+    let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
+    Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
+}
+
+/// The schedules of which a feed tells: 1,000 at the most.
+pub(super) async fn shown(
+    commands: &Commands,
+    opened: &Opened,
+) -> Result<Vec<Model>, CommandError> {
     let Opened { feed, .. } = opened;
     let store = &commands.store;
-    let rows = match (feed.schedule_id, &feed.search) {
+    Ok(match (feed.schedule_id, &feed.search) {
         (Some(id), _) => {
             let row = schedules::by_id(store.read(), id).await?;
             row.into_iter().filter(|row| row.namespace_id == feed.namespace_id).collect()
@@ -109,9 +119,7 @@ async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>
             reads::schedules::page(store, feed.namespace_id, &filter, false, &window).await?.rows
         }
         (None, None) => reads::overview::soonest(store, feed.namespace_id, SCHEDULES).await?,
-    };
-    let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
-    Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
+    })
 }
 
 /// Adds the events of a schedule; false if more is to come than may be looked at.

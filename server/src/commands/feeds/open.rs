@@ -1,5 +1,8 @@
 use chrono::TimeDelta;
-use entity::{Timestamp, calendar_feed::Model};
+use entity::{
+    Timestamp,
+    calendar_feed::{Kind, Model},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -28,17 +31,18 @@ pub(crate) fn hashed(key: &str) -> String {
     tokens::hashed(key)
 }
 
-/// The feed with that key, as long as its owner may look into its namespace.
+/// The feed of that kind with that key, as long as its owner may look into its namespace.
 pub async fn open(
     (store, clock): (&Store, &Clock),
     elsewhere: Elsewhere<'_>,
-    key: &str,
+    (kind, key): (Kind, &str),
 ) -> Result<Option<Opened>, StoreError> {
     if !key.starts_with(PREFIX) || key.len() > 256 {
         return Ok(None);
     }
     let read = store.read();
-    let Some(feed) = feeds::by_hash(read, &hashed(key)).await? else { return Ok(None) };
+    let feed = feeds::by_hash(read, &hashed(key)).await?;
+    let Some(feed) = feed.filter(|feed| feed.kind == kind) else { return Ok(None) };
     let owner = users::by_id(read, feed.user_id).await?;
     let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
     let now = clock.now();

@@ -1,5 +1,5 @@
-use entity::calendar_feed::{ActiveModel, Model};
-use sea_orm::ActiveModelTrait;
+use entity::calendar_feed::{ActiveModel, Kind, Model};
+use sea_orm::{ActiveEnum, ActiveModelTrait};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,9 +17,11 @@ use crate::{
 /// The most feeds of one owner.
 pub const MAX_FEEDS: u64 = 50;
 
-/// A calendar feed to be.
+/// A calendar feed or a badge to be.
 #[derive(Debug)]
 pub struct NewFeed {
+    /// What stands at its address.
+    pub kind: Kind,
     /// Unique among those of its owner, for people.
     pub name: String,
     /// Whose schedules it shows, by name.
@@ -43,7 +45,8 @@ pub struct MadeFeed {
 }
 
 fn shown(row: &Model) -> Value {
-    json!({ "scheduleId": row.schedule_id, "search": row.search })
+    let kind = row.kind.to_value();
+    json!({ "kind": kind, "scheduleId": row.schedule_id, "search": row.search })
 }
 
 impl Commands {
@@ -95,6 +98,7 @@ impl Commands {
             user_id: owner.id,
             name: new.name.clone(),
             hash: feeds::hashed(&text),
+            kind: new.kind,
             namespace_id: namespace,
             schedule_id: schedule,
             search: new.search.clone(),

@@ -99,6 +99,24 @@ pub async fn last_runs(store: &Store, schedules: &[Uuid]) -> Result<Vec<run::Mod
     Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
+/// The newest run of each of those schedules that has ended.
+pub async fn last_settled_runs(
+    store: &Store,
+    schedules: &[Uuid],
+) -> Result<Vec<run::Model>, StoreError> {
+    if schedules.is_empty() {
+        return Ok(vec![]);
+    }
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        "SELECT run.* FROM v JOIN run ON run.id = (SELECT r.id FROM run r \
+           WHERE r.schedule_id = v.id AND r.state NOT IN ('queued', 'running', 'retrying') \
+           ORDER BY r.id DESC LIMIT 1)",
+        vec![],
+    );
+    Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}
+
 /// How many runs of each of those schedules are alive.
 pub async fn live_runs(
     store: &Store,

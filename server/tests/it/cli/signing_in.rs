@@ -115,7 +115,10 @@ async fn a_user_makes_feeds_and_takes_them_back(database: TestDatabase) {
     let calendar = person.server.http.get(&address).send().await.unwrap();
     assert!(calendar.status().is_success(), "{calendar:?}");
     let listed = run(&["list"]).done();
-    assert!(listed.lines().nth(1).unwrap().starts_with("work  default    tag:billing"), "{listed}");
+    assert!(
+        listed.lines().nth(1).unwrap().starts_with("work  calendar  default    tag:billing"),
+        "{listed}"
+    );
     assert!(run(&["revoke", "play"]).refused(1).contains("you have no feed 'play'"));
     assert_eq!(run(&["revoke", "work"]).done(), "revoked the feed 'work'\n");
     let calendar = person.server.http.get(&address).send().await.unwrap();

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 
-on_both!(a_calendar_shows_what_is_to_come_to_whoever_has_its_address);
+on_both!(
+    a_calendar_shows_what_is_to_come_to_whoever_has_its_address,
+    a_badge_says_how_the_last_runs_went_to_whoever_has_its_address,
+);
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -180,4 +183,78 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     assert_eq!(codes, BTreeSet::from([StatusCode::NOT_FOUND, StatusCode::TOO_MANY_REQUESTS]));
     let nothing = server.get("/calendar.ics").send().await.unwrap();
     assert_eq!(nothing.status(), StatusCode::BAD_REQUEST);
+}
+
+/// Triggers the schedule, and waits until that run has ended.
+async fn has_run(server: &Server, cookie: &str, schedule: &str) {
+    let trigger = "mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }";
+    let made = ask(server, cookie, trigger, json!({ "id": schedule })).await;
+    let run = made["triggerSchedule"]["run"]["id"].clone();
+    let state = "query ($id: UUID!) { run(id: $id) { finishedAt } }";
+    let ended = async {
+        loop {
+            let answer = ask(server, cookie, state, json!({ "id": run })).await;
+            if !answer["run"]["finishedAt"].is_null() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), ended).await.unwrap();
+}
+
+async fn a_badge_says_how_the_last_runs_went_to_whoever_has_its_address(database: TestDatabase) {
+    let server = Server::start(&database);
+    let ada = signed_in(&server, &database, "ada", "admin").await;
+    let input = |name: &str, target: Value| {
+        json!({
+            "name": name, "tags": ["all"], "timing": { "expressions": ["0 0 1 1 *"] },
+            "task": { "target": target },
+        })
+    };
+    let good = schedule(&server, &ada, input("good", json!({ "noop": {} }))).await;
+    let away = json!({ "http": { "url": "http://nobody.invalid/" } });
+    let bad = schedule(&server, &ada, input("bad", away)).await;
+
+    let badge = async |name: &str, more: Value| {
+        let mut input = json!({ "name": name, "kind": "BADGE" });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        feed(&server, &ada, input).await.1
+    };
+    let of_good = badge("good", json!({ "schedule": "good" })).await;
+    let of_all = badge("everything", json!({ "search": "tag:all" })).await;
+    assert!(of_good.starts_with("/badge.svg?token="), "{of_good}");
+    let said = async |path: &str| {
+        let answer = server.get(&path.replace("badge.svg", "badge.json")).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        let said: Value = answer.json().await.unwrap();
+        (said["label"].clone(), said["message"].clone(), said["color"].clone())
+    };
+    let told =
+        |label: &str, message: &str, color: &str| (json!(label), json!(message), json!(color));
+    assert_eq!(said(&of_good).await, told("good", "no runs yet", "inactive"));
+    has_run(&server, &ada, &good).await;
+    has_run(&server, &ada, &bad).await;
+    assert_eq!(said(&of_good).await, told("good", "passing", "success"));
+    assert_eq!(said(&of_all).await, told("everything", "1 of 2 failing", "critical"));
+    assert_eq!(said(&format!("{of_all}&label=jobs")).await.0, "jobs");
+    let strange = server.get(&format!("{of_all}&label=%3Cb%3E%22")).send().await.unwrap();
+    let strange = strange.text().await.unwrap();
+    assert!(strange.contains("<title>&lt;b&gt;&quot;: 1 of 2 failing</title>"), "{strange}");
+
+    let answer = server.get(&of_good).send().await.unwrap();
+    assert_eq!(answer.headers()[header::CONTENT_TYPE], "image/svg+xml; charset=utf-8");
+    assert_eq!(answer.headers()["cross-origin-resource-policy"], "cross-origin");
+    assert_eq!(answer.headers()[header::CONTENT_SECURITY_POLICY], "default-src 'none'");
+    let tag = answer.headers()[header::ETAG].clone();
+    let picture = answer.text().await.unwrap();
+    assert!(picture.contains("<title>good: passing</title>"), "{picture}");
+    let again = server.get(&of_good).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+
+    // A badge is no calendar, nor the other way round.
+    let as_calendar = of_good.replace("badge.svg", "calendar.ics");
+    assert_eq!(server.get(&as_calendar).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+    let (_, calendar) = feed(&server, &ada, json!({ "name": "calendar" })).await;
+    let as_badge = calendar.replace("calendar.ics", "badge.svg");
+    assert_eq!(server.get(&as_badge).send().await.unwrap().status(), StatusCode::NOT_FOUND);
 }

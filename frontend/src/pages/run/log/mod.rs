@@ -66,7 +66,7 @@ struct Search {
 pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let kept = Kept { log: StoredValue::new_local(Log::default()), version: RwSignal::new(0) };
     use_feed(
-        Feed::log(id),
+        move || Feed::log(id.clone()),
         move |batch| kept.change(|log| log.push(batch)),
         // From its first line on again.
         move || kept.change(Log::clear),

@@ -1,0 +1,128 @@
+use std::net::SocketAddr;
+
+use axum::{
+    extract::{ConnectInfo, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::Response,
+};
+use entity::calendar_feed::Kind;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    opened::{answer, opened, refused, without_token},
+    svg::{self, Look},
+};
+use crate::{
+    commands::feeds::{self, Standing},
+    web::{Web, refusal::Refusal},
+};
+
+/// Proxies of pictures keep them for as long as they are told to.
+const CACHED: &str = "no-cache, max-age=60";
+
+/// The longest text on the left.
+const MAX_LABEL: usize = 64;
+
+/// Which badge, and what stands on its left.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::web) struct Asked {
+    token: String,
+    label: Option<String>,
+}
+
+/// What a badge says.
+struct Said {
+    label: String,
+    message: String,
+    look: Look,
+}
+
+/// The badge as a picture.
+pub(in crate::web) async fn picture(
+    State(web): State<Web>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let picture = svg::badge(&label, &message, look);
+    let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
+    // It is made to be shown on pages of others; opened by itself it runs nothing.
+    let head = answer.headers_mut();
+    let (anywhere, nothing) = ("cross-origin", "default-src 'none'");
+    let policy = HeaderName::from_static("cross-origin-resource-policy");
+    head.insert(policy, HeaderValue::from_static(anywhere));
+    head.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(nothing));
+    Ok(answer)
+}
+
+/// The same for who draws it: the form that Shields takes of an endpoint.
+pub(in crate::web) async fn endpoint(
+    State(web): State<Web>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let body = json!({
+        "schemaVersion": 1, "label": label, "message": message, "color": look.name(),
+        "isError": look == Look::Failing,
+    });
+    Ok(answer(&headers, CACHED, "application/json", body.to_string()))
+}
+
+async fn said(
+    web: &Web,
+    from: (SocketAddr, &HeaderMap),
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Said, Refusal> {
+    let Ok(Query(Asked { token, label })) = asked else { return Err(without_token()) };
+    let opened = opened(web, from, (Kind::Badge, &token)).await?;
+    let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
+    let standing = feeds::standing(&web.commands, &opened).await.map_err(refused)?;
+    let label = label.filter(|label| !label.trim().is_empty());
+    let label = label.or_else(|| standing.schedule.clone()).unwrap_or(opened.feed.name);
+    let (message, look) = message(&standing);
+    Ok(Said { label: label.chars().take(MAX_LABEL).collect(), message, look })
+}
+
+/// In words. What rests is told only where nothing else is there.
+fn message(standing: &Standing) -> (String, Look) {
+    let Standing { passing, failing, unknown, resting, .. } = *standing;
+    let is_one = standing.schedule.is_some();
+    let active = passing + failing + unknown;
+    match (failing, passing) {
+        _ if standing.total() == 0 && is_one => ("deleted".to_owned(), Look::Neutral),
+        _ if standing.total() == 0 => ("no schedules".to_owned(), Look::Neutral),
+        _ if active == 0 && is_one => ("paused".to_owned(), Look::Neutral),
+        _ if active == 0 => (format!("{resting} paused"), Look::Neutral),
+        (0, 0) => ("no runs yet".to_owned(), Look::Neutral),
+        (0, _) if is_one => ("passing".to_owned(), Look::Passing),
+        (0, passing) => (format!("{passing} passing"), Look::Passing),
+        (_, _) if is_one => ("failing".to_owned(), Look::Failing),
+        (failing, _) => (format!("{failing} of {active} failing"), Look::Failing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_badge_says_what_stands_worst() {
+        let of = |passing, failing, unknown, resting, schedule: Option<&str>| {
+            let schedule = schedule.map(str::to_owned);
+            message(&Standing { schedule, passing, failing, unknown, resting }).0
+        };
+        assert_eq!(of(0, 0, 0, 0, None), "no schedules");
+        assert_eq!(of(12, 0, 1, 3, None), "12 passing");
+        assert_eq!(of(12, 2, 0, 5, None), "2 of 14 failing");
+        assert_eq!(of(0, 0, 0, 5, None), "5 paused");
+        assert_eq!(of(0, 0, 2, 0, None), "no runs yet");
+        assert_eq!(of(1, 0, 0, 0, Some("nightly")), "passing");
+        assert_eq!(of(0, 1, 0, 0, Some("nightly")), "failing");
+        assert_eq!(of(0, 0, 0, 1, Some("nightly")), "paused");
+    }
+}
