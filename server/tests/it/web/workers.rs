@@ -156,9 +156,9 @@ async fn a_worker_pulls_a_task_logs_and_completes_it(database: TestDatabase) {
     assert_eq!(ended["state"], "SUCCEEDED", "{ended}");
     let output = &ended["tasks"][0]["attempts"][0]["output"];
     assert_eq!((&output["result"]["sent"], &output["worker"]), (&json!(3), &json!("mailer")));
-    let log = "query ($id: UUID!) { run(id: $id) { log(first: 50) { nodes { stream text } } } }";
+    let log = "query ($id: UUID!) { taskLog(runId: $id, first: 50) { nodes { stream text } } }";
     let log = desk.graphql(log, json!({ "id": run })).await;
-    let log = log["run"]["log"]["nodes"].clone();
+    let log = log["taskLog"]["nodes"].clone();
     let texts: Vec<&str> =
         log.as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["the worker mailer took it", "one", "two"], "{log}");
