@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ class RealServer:
         self.url = ""
         self._listen = "127.0.0.1:0"
         self.start()
-        self.deployer = self.cli("token", "create", "deployer", "--role", "editor").strip()
+        self.deployer = self.cli("token", "create", "deployer", "--role", "admin").strip()
 
     def start(self) -> None:
         log = (self._folder / "server.log").open("ab")
@@ -87,8 +88,17 @@ class RealServer:
         """A token that opens these queues and nothing else."""
         create = """mutation ($input: CreateApiTokenInput!) {
             createApiToken(input: $input) { secret } }"""
-        name = "worker-" + "-".join(queues)
-        given = {"name": name, "role": "OPERATOR", "namespace": "default", "queues": queues}
+        name = f"worker-{uuid.uuid4()}"
+        account = """mutation ($input: CreateServiceAccountInput!) {
+            createServiceAccount(input: $input) { user { id } } }"""
+        self.ask(account, input={"name": name, "role": "OPERATOR"})
+        given = {
+            "name": name,
+            "role": "OPERATOR",
+            "namespace": "default",
+            "queues": queues,
+            "serviceAccount": name,
+        }
         secret = self.ask(create, input=given)["createApiToken"]["secret"]
         assert isinstance(secret, str)
         return secret

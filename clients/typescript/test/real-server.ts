@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 /** The built server, on a free port of the loopback, with a database in a folder of its own. */
 
 import { execFile, spawn, type ChildProcess } from "node:child_process";
@@ -43,7 +44,7 @@ export class RealServer {
       server.url = url;
       // A full pipe would stop it.
       child.stdout?.resume();
-      server.deployer = (await server.cli("token", "create", "deployer", "--role", "editor")).trim();
+      server.deployer = (await server.cli("token", "create", "deployer", "--role", "admin")).trim();
       return server;
     }
     throw new Error(`the server did not start:\n${readFileSync(logPath, "utf8")}`);
@@ -61,7 +62,11 @@ export class RealServer {
   /** A token that opens these queues and nothing else. */
   async workerToken(...queues: string[]): Promise<string> {
     const create = "mutation ($input: CreateApiTokenInput!) { createApiToken(input: $input) { secret } }";
-    const input = { name: `worker-${queues.join("-")}`, role: "OPERATOR", namespace: "default", queues };
+    const name = `worker-${randomUUID()}`;
+    const account = `mutation ($input: CreateServiceAccountInput!) {
+      createServiceAccount(input: $input) { user { id } } }`;
+    await this.ask(account, { input: { name, role: "OPERATOR" } });
+    const input = { name, role: "OPERATOR", namespace: "default", queues, serviceAccount: name };
     return (await this.ask<{ createApiToken: { secret: string } }>(create, { input })).createApiToken.secret;
   }
 
