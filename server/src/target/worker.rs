@@ -74,7 +74,7 @@ pub fn completed(worker: &str, output: Value) -> Outcome {
     let kept = match output {
         Value::Null => Ok(()),
         object @ Value::Object(_) => result::keep(&mut seen, object),
-        value => {
+        value @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             seen["value"] = value;
             Ok(())
         }

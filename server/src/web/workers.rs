@@ -267,7 +267,13 @@ fn of_command(error: &CommandError) -> Response {
         CommandError::Forbidden { .. }
         | CommandError::Denied { .. }
         | CommandError::OtherQueue { .. } => told(StatusCode::FORBIDDEN, "FORBIDDEN", &text, None),
-        other => match other.unavailable() {
+        other @ (CommandError::BadInput(_)
+        | CommandError::Conflict { .. }
+        | CommandError::Quota { .. }
+        | CommandError::TooOften(_)
+        | CommandError::Unreadable { .. }
+        | CommandError::Store(_)
+        | CommandError::Engine(_)) => match other.unavailable() {
             Some(why) => later(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
             None => {
                 let defect = refusal::Refusal::internal(other).into_response();

@@ -38,10 +38,10 @@ pub enum WorkerError {
 
 impl From<CommandError> for WorkerError {
     fn from(error: CommandError) -> Self {
-        match error {
-            CommandError::BadInput(bad) => Self::Bad(bad),
-            other => Self::Command(other),
+        if let CommandError::BadInput(bad) = error {
+            return Self::Bad(bad);
         }
+        Self::Command(error)
     }
 }
 
