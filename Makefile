@@ -27,7 +27,7 @@ RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
 	Trunk.toml .cargo/config.toml Cargo.toml Cargo.lock server/schema.graphql
 DOCS_SOURCES := $(shell find docs examples assets -name helm -prune -o -type f -print 2>/dev/null) \
-	scripts/docs scripts/docs.py $(wildcard *.md) server/schema.graphql server/module.schema.json
+	scripts/docs scripts/docs.py $(wildcard *.md clients/*/README.md worker/README.md) server/schema.graphql server/module.schema.json
 
 .PHONY: help
 help: ## List the commands
@@ -88,12 +88,12 @@ dist/index.html: $(CONSOLE_SOURCES) | rust
 ##@ Test
 
 .PHONY: test
-test: rust test-packages test-rust test-console test-browser ## Run every test: unit, property, integration on both databases, browser
+test: rust test-packages test-rust test-console test-clients test-browser ## Run every test: unit, property, integration on both databases, clients, browser
 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers cargo-nextest
+	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers clients cargo-nextest
 
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
@@ -127,6 +127,14 @@ test-browser: dev-binary console e2e/node_modules/.package-lock.json ## Run the 
 	@scripts/packages chromium
 	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test
 
+# Those against a built server run where CARILLON_BINARY names one, by its whole path.
+.PHONY: test-clients
+test-clients: clients/typescript/node_modules/.package-lock.json ## Run the tests of the Python and TypeScript clients; CARILLON_BINARY=/path for those with a server
+	@scripts/python-tools clients
+	@cd clients/python && $(CURDIR)/.tools/venv/bin/mypy
+	@cd clients/python && $(CURDIR)/.tools/venv/bin/python3 -m pytest --quiet
+	@cd clients/typescript && npm test --silent
+
 # With a test target in the selection cargo resolves the features that the tests are built with,
 # so after `make test-rust` this finds everything built.
 .PHONY: dev-binary
@@ -134,8 +142,8 @@ dev-binary: rust
 	@scripts/packages cc
 	@cargo build --bin carillon --test it $(LOCKED)
 
-e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
-	@cd e2e && npm ci --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	@cd $* && npm ci --no-audit --no-fund
 	@touch $@
 
 ##@ Check
@@ -217,4 +225,4 @@ rust:
 .PHONY: clean
 clean: ## Remove what was built; keeps data/ and .tools/
 	@cargo clean
-	@rm -rf dist e2e/node_modules e2e/test-results e2e/playwright-report
+	@rm -rf dist clients/typescript/dist clients/typescript/node_modules e2e/node_modules e2e/test-results e2e/playwright-report

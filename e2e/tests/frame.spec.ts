@@ -38,7 +38,7 @@ test("what happens in another namespace than the default one is seen as it happe
 module: ledgers
 namespace: ledgers
 schedules:
-  ledgers-close: { when: "0 4 1 1 *", task: { target: { command: { script: "read line < gate" } } } }
+  ledgers-close: { when: "0 4 1 1 *", task: { target: { http: { url: "http://nobody.invalid/" } } } }
 `;
   deploy(server, "ledgers", source);
   await page.goto("/ns/ledgers/runs");
@@ -49,7 +49,7 @@ schedules:
   const run = page.getByTestId("run-row");
   await expect(run).toHaveCount(1);
   await run.getByRole("link").first().click();
-  // The program has no such file.
+  // There is no such receiver.
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Schedules" }).click();
   await page.getByTestId("schedule-row").getByRole("link", { name: "ledgers-close" }).click();

@@ -2,7 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 
-use crate::{Timestamp, user::Role};
+use crate::{Strings, Timestamp, user::Role};
 
 /// One token. Only its hash is kept: it was shown once.
 #[sea_orm::model]
@@ -22,6 +22,9 @@ pub struct Model {
     pub user_id: Option<Uuid>,
     /// The namespace that it opens; without one all those that its owner may see.
     pub namespace_id: Option<Uuid>,
+    /// The queues that a worker may pull from with it. A token with queues opens nothing else.
+    #[sea_orm(column_type = "JsonBinary", nullable)]
+    pub queues: Option<Strings>,
     /// See [`Role`].
     pub role: Role,
     /// Whether it sees contexts, outputs and logs.

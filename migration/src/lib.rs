@@ -42,6 +42,7 @@ mod m0033_user_settings;
 mod m0034_drained_nodes;
 mod m0035_alert_receivers;
 mod m0036_badges;
+mod m0037_workers;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -85,6 +86,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0034_drained_nodes::Migration),
             Box::new(m0035_alert_receivers::Migration),
             Box::new(m0036_badges::Migration),
+            Box::new(m0037_workers::Migration),
         ]
     }
 }

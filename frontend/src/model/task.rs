@@ -34,6 +34,7 @@ pub(crate) enum Target {
     Http(Http),
     Command(Command),
     Publish(Publish),
+    Worker(Worker),
     Noop(Noop),
 }
 
@@ -44,11 +45,21 @@ impl<'de> Deserialize<'de> for Target {
             Some("HttpTarget") => serde_json::from_value(target).map(Self::Http),
             Some("CommandTarget") => serde_json::from_value(target).map(Self::Command),
             Some("PublishTarget") => serde_json::from_value(target).map(Self::Publish),
+            Some("WorkerTarget") => serde_json::from_value(target).map(Self::Worker),
             Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
             _ => return Err(D::Error::custom("a target of a kind that is not known")),
         };
         read.map_err(D::Error::custom)
     }
+}
+
+/// A task that a program pulls from a queue.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Worker {
+    pub(crate) queue: String,
+    pub(crate) task: String,
+    pub(crate) input: Option<Value>,
+    pub(crate) tags: Vec<String>,
 }
 
 /// A request.

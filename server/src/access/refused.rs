@@ -16,6 +16,12 @@ pub enum Refused {
         /// The key or name that was asked for.
         which: String,
     },
+    /// Their token does not open that queue.
+    #[error("this token does not open the queue {name:?}; take one that names it")]
+    Queue {
+        /// The queue.
+        name: String,
+    },
     /// Their role does not allow it.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {

@@ -28,6 +28,17 @@ pub struct Viewer {
     pub reason: Option<String>,
     /// The key, hashed, of the session that it asks by.
     pub session: Option<String>,
+    /// What a worker's token opens beside: it may pull from these queues, and nothing else.
+    pub queues: Option<Queues>,
+}
+
+/// What a worker's token opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queues {
+    /// Where.
+    pub grants: Grants,
+    /// By their names.
+    pub names: Vec<String>,
 }
 
 impl Viewer {
@@ -40,7 +51,7 @@ impl Viewer {
         source: impl Into<String>,
     ) -> Self {
         let (name, source) = (name.into(), source.into());
-        Self { id, name, kind, grants, source, reason: None, session: None }
+        Self { id, name, kind, grants, source, reason: None, session: None, queues: None }
     }
 
     /// The right over the instance itself.
@@ -50,6 +61,26 @@ impl Viewer {
             Ok(Owner(self.clone()))
         } else {
             Err(Refused::Forbidden { needs: Role::Admin, has, everywhere: true })
+        }
+    }
+
+    /// Whether they may pull tasks from these queues of a namespace: a worker's token from its own,
+    /// anybody else as an operator.
+    pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
+        let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
+        let Some(grant) = grants.within(namespace) else {
+            return Err(Refused::not_found("namespace", namespace));
+        };
+        match &self.queues {
+            Some(own) => match queues.iter().find(|queue| !own.names.contains(queue)) {
+                Some(other) => Err(Refused::Queue { name: other.clone() }),
+                None => Ok(()),
+            },
+            None if grant.role >= Role::Operator => Ok(()),
+            None => {
+                let (needs, has) = (Role::Operator, Some(grant.role));
+                Err(Refused::Forbidden { needs, has, everywhere: false })
+            }
         }
     }
 

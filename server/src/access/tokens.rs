@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
 use crate::{
-    access::{Grant, Grants, Owner, Viewer, ViewerKind},
+    access::{Grant, Grants, Owner, Queues, Viewer, ViewerKind},
     clock::Clock,
     store::{Store, StoreError, tokens, users},
 };
@@ -47,6 +47,7 @@ pub async fn create_token(
         hash: Set(hashed(&text)),
         user_id: Set(None),
         namespace_id: Set(None),
+        queues: Set(None),
         role: Set(token.role),
         sees_payloads: Set(true),
         created_by: Set(owner.who().name.clone()),
@@ -101,6 +102,8 @@ pub struct Holder {
     id: Uuid,
     name: String,
     grants: Grants,
+    /// The only queues that it opens, if it is a worker's.
+    queues: Option<Vec<String>>,
     expires_at: Option<Timestamp>,
 }
 
@@ -112,7 +115,13 @@ impl Holder {
 
     /// The same who asks from somewhere.
     pub fn viewer(self, source: String) -> Viewer {
-        Viewer::new(self.id, self.name, ViewerKind::Token, self.grants, source)
+        let Self { id, name, grants, queues, .. } = self;
+        let Some(names) = queues else {
+            return Viewer::new(id, name, ViewerKind::Token, grants, source);
+        };
+        // To everything but queues it opens nothing.
+        let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
+        Viewer { queues: Some(Queues { grants, names }), ..viewer }
     }
 }
 
@@ -159,7 +168,8 @@ pub async fn token_holder(
             (name, grants.limited(limit, found.namespace_id))
         }
     };
-    Ok(Some(Holder { id: found.id, name, grants, expires_at: found.expires_at }))
+    let queues = found.queues.map(|queues| queues.0);
+    Ok(Some(Holder { id: found.id, name, grants, queues, expires_at: found.expires_at }))
 }
 
 /// What is kept of a token; None for what can be none.
@@ -187,6 +197,7 @@ mod tests {
             id: Uuid::nil(),
             name: "token/ci".to_owned(),
             grants: Grants::default(),
+            queues: None,
             expires_at,
         };
         let expiring = holder(Some(Timestamp::from(end)));

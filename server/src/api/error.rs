@@ -112,6 +112,9 @@ fn answer(error: CommandError) -> async_graphql::Error {
             set("needs", word(needs).into());
             set("has", has.map(word).into());
         }),
+        CommandError::OtherQueue { name } => coded("FORBIDDEN", message, |set| {
+            set("queue", name.into());
+        }),
         CommandError::Denied { help, .. } => {
             coded("FORBIDDEN", message, |set| set("help", help.into()))
         }

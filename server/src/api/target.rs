@@ -16,6 +16,7 @@ pub(crate) enum Target {
     Http(HttpTarget),
     Command(CommandTarget),
     Publish(PublishTarget),
+    Worker(WorkerTarget),
     Noop(NoopTarget),
 }
 
@@ -70,6 +71,18 @@ pub(crate) struct CommandTarget {
     user: Option<String>,
 }
 
+/// Hands the task to a program that pulls it from a queue.
+#[derive(SimpleObject)]
+pub(crate) struct WorkerTarget {
+    queue: String,
+    /// What the worker is to do, by its name there.
+    task: String,
+    /// What it is given; the run's context if there is nothing of its own.
+    input: Option<serde_json::Value>,
+    /// What the worker must have.
+    tags: Vec<String>,
+}
+
 /// Does nothing, and succeeds.
 #[derive(SimpleObject)]
 pub(crate) struct NoopTarget {
@@ -107,6 +120,12 @@ impl From<&target::Target> for Target {
                 user: command.user,
             }),
             target::Target::Publish(publish) => Self::Publish((*publish).into()),
+            target::Target::Worker(worker) => Self::Worker(WorkerTarget {
+                queue: worker.queue,
+                task: worker.task,
+                input: worker.input,
+                tags: worker.tags,
+            }),
             target::Target::Noop(noop) => Self::Noop(NoopTarget { note: noop.note }),
         }
     }

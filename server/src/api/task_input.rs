@@ -61,6 +61,7 @@ pub(crate) enum TargetInput {
     Http(HttpTargetInput),
     Command(CommandTargetInput),
     Publish(PublishTargetInput),
+    Worker(WorkerTargetInput),
     Noop(NoopTargetInput),
 }
 
@@ -111,6 +112,19 @@ pub(crate) struct CommandTargetInput {
     environment: Option<Vec<HeaderInput>>,
     directory: Option<String>,
     user: Option<String>,
+}
+
+/// A task for a program that pulls it from a queue.
+#[derive(InputObject)]
+pub(crate) struct WorkerTargetInput {
+    /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
+    queue: String,
+    /// What the worker is to do, by its name there: 1 to 64 of a-z A-Z 0-9 . _ -
+    task: String,
+    /// What the worker is given; texts in it may be templates. The run's context if left out.
+    input: Option<Value>,
+    /// What the worker must have: 16 at the most.
+    tags: Option<Vec<String>>,
 }
 
 /// Nothing to do.
@@ -202,6 +216,12 @@ fn target(input: TargetInput) -> Result<target::Target, BadInput> {
             user: input.user,
         }),
         TargetInput::Publish(input) => target::Target::Publish(Box::new(input.try_into()?)),
+        TargetInput::Worker(input) => target::Target::Worker(target::Worker {
+            queue: input.queue,
+            task: input.task,
+            input: input.input,
+            tags: input.tags.unwrap_or_default(),
+        }),
         TargetInput::Noop(input) => target::Target::Noop(target::Noop { note: input.note }),
     })
 }

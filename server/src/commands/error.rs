@@ -44,6 +44,12 @@ pub enum CommandError {
         /// Whether the role must hold in every namespace.
         everywhere: bool,
     },
+    /// Their token does not open that queue.
+    #[error("this token does not open the queue {name:?}; take one that names it")]
+    OtherQueue {
+        /// The queue.
+        name: String,
+    },
     /// Somebody is, and may not, whatever their role.
     #[error("{problem}; {help}")]
     Denied {
@@ -109,6 +115,7 @@ impl CommandError {
             | Self::Conflict { .. }
             | Self::Unauthenticated
             | Self::Forbidden { .. }
+            | Self::OtherQueue { .. }
             | Self::Denied { .. }
             | Self::TooOften(_)
             | Self::Quota { .. }
@@ -152,6 +159,7 @@ impl From<Refused> for CommandError {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::NotFound { what, which } => Self::NotFound { what, which },
+            Refused::Queue { name } => Self::OtherQueue { name },
             Refused::Forbidden { needs, has, everywhere } => {
                 Self::Forbidden { needs, has, everywhere }
             }

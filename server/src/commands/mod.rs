@@ -23,6 +23,7 @@
 //! - `retention`: how long a namespace keeps its history; `quotas`: how much it may use
 //! - `modules`: what a file declares, deployed
 //! - `nodes`: drained, and taken into service again; `test_call`: a target tried once
+//! - `workers`: what programs say that pull tasks
 //! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `audit`: who did what, written down; `auditing`: read and exported
 //! - `versions`: a change is made from the version that is there, and code owns what it declares
@@ -48,6 +49,7 @@ pub(crate) mod schedules;
 pub(crate) mod secrets;
 mod test_call;
 mod versions;
+pub mod workers;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};

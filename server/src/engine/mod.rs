@@ -16,6 +16,8 @@
 //! - `alerting`: who is told of what goes wrong, and that all goes well
 //! - `maintenance`: history removed, counted and looked at
 //!
+//! `jobs` hands attempts to workers.
+//!
 //! What they share: `core`, `service`, `signals` and `settings`; `places` shares a node's capacity
 //! among those that want some, `quotas` say how much of the server a namespace may use. `running`
 //! starts and stops all of them, `stepwise` lets a simulation choose which goes next.
@@ -31,6 +33,7 @@ pub mod cluster;
 mod core;
 mod error;
 pub mod execution;
+pub(crate) mod jobs;
 pub mod maintenance;
 pub mod places;
 pub mod planning;

@@ -21,6 +21,7 @@ use super::{
     },
     core::{Core, LogMessage, Parts, StopReason, Writers},
     execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
+    jobs::Desk,
     maintenance::{
         Refresh,
         retention::{Keeper, RetentionReport},
@@ -324,6 +325,8 @@ pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
     zones::enter(&parts.store, &parts.clock, &cluster).await?;
     tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");
+    let desk = Desk::new(parts.store.clone(), parts.clock.clone());
+    parts.executor.hand_jobs_by(Arc::new(desk));
     let (settlements, to_settle) = mpsc::channel(QUEUE);
     let (steps, to_step) = mpsc::channel(QUEUE);
     let (logs, to_write) = mpsc::channel(logs::MAX_QUEUE);

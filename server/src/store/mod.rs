@@ -6,6 +6,7 @@
 //! - `people`: users, their sessions and tokens
 //! - `cluster`: nodes, terms, calls
 //! - `alerts`: alerts, messages and pings
+//! - `workers`: programs that pull tasks, and what they pull
 //! - `reads`: what the API shows: pages, batches, figures
 //!
 //! Callers name the modules alone: `store::schedules`, `store::claims`.
@@ -37,6 +38,7 @@ mod db;
 mod ledger;
 mod people;
 pub mod reads;
+pub mod workers;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{command::Command, http::Http, publish::Publish};
+use super::{command::Command, http::Http, publish::Publish, worker::Worker};
 
 /// How a task acts. In JSON an object with one key: `{"http": {...}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub enum Target {
     Command(Command),
     /// Publishes an event to a broker.
     Publish(Box<Publish>),
+    /// Hands the task to a program that pulls it from a queue.
+    Worker(Worker),
     /// Does nothing and succeeds: for rehearsals, canaries and measuring.
     Noop(Noop),
 }
@@ -33,6 +35,7 @@ impl Target {
             Self::Http(_) => "http",
             Self::Command(_) => "command",
             Self::Publish(_) => "publish",
+            Self::Worker(_) => "worker",
             Self::Noop(_) => "noop",
         }
     }

@@ -1,4 +1,7 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -6,8 +9,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Invocation, Line, Mailer, Names, Outcome, Policy, Scope, Target, TargetError,
-    Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher, template::Pool,
+    BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Scope, Target,
+    TargetError, Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher,
+    template::Pool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -20,6 +24,8 @@ pub struct Executor {
     runner: Option<Runner>,
     /// Only where the configuration names a mail server.
     mailer: Option<Mailer>,
+    /// What hands jobs to workers, once the engine has started.
+    jobs: OnceLock<Arc<dyn Jobs>>,
     /// Where templates are filled in.
     pool: Pool,
     clock: Clock,
@@ -54,6 +60,7 @@ impl Executor {
             sender,
             runner: runner.transpose()?,
             mailer: None,
+            jobs: OnceLock::new(),
             pool: Pool::default(),
             clock,
             stand_in: None,
@@ -70,6 +77,12 @@ impl Executor {
     /// The same executor on a server that sends mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }
+    }
+
+    /// From now on jobs go to workers this way, unless they have another one already.
+    pub fn hand_jobs_by(&self, jobs: Arc<dyn Jobs>) {
+        // Of two engines on one executor either may hand them over.
+        let _ = self.jobs.set(jobs);
     }
 
     /// How the connections to brokers fare.
@@ -113,6 +126,7 @@ impl Executor {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),
             Target::Publish(definition) => self.publisher.check(definition),
+            Target::Worker(definition) => definition.check(),
             Target::Noop(_) => Ok(()),
         }
     }
@@ -123,7 +137,7 @@ impl Executor {
             Target::Command(_) => {
                 self.runner.as_ref().is_some_and(Runner::is_restricted_to_namespaces)
             }
-            Target::Http(_) | Target::Publish(_) | Target::Noop(_) => false,
+            Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => false,
         }
     }
 
@@ -131,7 +145,7 @@ impl Executor {
     pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
         match target {
             Target::Command(_) => self.runner()?.check_namespace(namespace),
-            Target::Http(_) | Target::Publish(_) | Target::Noop(_) => Ok(()),
+            Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => Ok(()),
         }
     }
 
@@ -172,6 +186,13 @@ impl Executor {
                 let published = stop.run_until_cancelled(publishing).await;
                 published.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
             }
+            Target::Worker(definition) => match self.jobs.get() {
+                Some(jobs) => jobs.carry_out(definition, invocation, &log, &stop).await,
+                None => Outcome::Failed {
+                    message: "nothing hands tasks to workers here".to_owned(),
+                    output: json!({}),
+                },
+            },
             Target::Noop(_) => Outcome::Succeeded { output: json!({}) },
         }
     }

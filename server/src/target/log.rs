@@ -4,7 +4,7 @@ use super::{Line, Stream};
 use crate::clock::Clock;
 
 /// Where one attempt writes its log lines.
-pub(crate) struct Log<'a> {
+pub struct Log<'a> {
     clock: &'a Clock,
     lines: mpsc::Sender<Line>,
 }

@@ -20,6 +20,7 @@
 //! - `tls`: whom connections trust
 //! - `signature`: Standard Webhooks
 //! - `command`: programs
+//! - `worker`: tasks that programs of one's own pull
 //! - `executor`: carries targets out
 //! - `origin`: where a target goes, as far as its definition tells
 //! - `mail`: mails to people, by the server that the configuration names
@@ -50,6 +51,7 @@ mod signature;
 mod template;
 mod text;
 mod tls;
+mod worker;
 
 pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
@@ -58,6 +60,7 @@ pub use executor::Executor;
 pub(crate) use http::MAX_REDIRECTS;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
+pub use log::Log;
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
@@ -68,3 +71,4 @@ pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
 pub use template::{Names, Scope, TemplateUse, Unfilled};
 pub(crate) use template::{is_reference, is_template};
+pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};

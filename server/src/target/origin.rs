@@ -8,13 +8,14 @@ use super::{Target, command::Command, http};
 const MAX_ORIGIN: usize = 300;
 
 impl Target {
-    /// Scheme, host and port of an address, or `command:` and the program. None where a template
+    /// Scheme, host and port of an address, `command:` and the program, or `worker:` and the queue. None where a template
     /// decides, and of a target that goes nowhere.
     pub fn origin(&self) -> Option<String> {
         let origin = match self {
             Self::Http(definition) => of_address(&definition.url),
             Self::Command(definition) => of_command(definition),
             Self::Publish(definition) => definition.to.origin(),
+            Self::Worker(definition) => Some(format!("worker:{}", definition.queue)),
             Self::Noop(_) => None,
         };
         origin.filter(|origin| origin.len() <= MAX_ORIGIN && !origin.contains('\0'))

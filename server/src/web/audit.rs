@@ -184,9 +184,9 @@ fn refused(error: CommandError) -> Refusal {
         CommandError::BadInput(_) => Refusal::new(StatusCode::BAD_REQUEST, text),
         CommandError::NotFound { .. } => Refusal::new(StatusCode::NOT_FOUND, text),
         CommandError::Unauthenticated => Refusal::unauthenticated(&text),
-        CommandError::Forbidden { .. } | CommandError::Denied { .. } => {
-            Refusal::new(StatusCode::FORBIDDEN, text)
-        }
+        CommandError::Forbidden { .. }
+        | CommandError::OtherQueue { .. }
+        | CommandError::Denied { .. } => Refusal::new(StatusCode::FORBIDDEN, text),
         CommandError::Conflict { .. } | CommandError::Quota { .. } => {
             Refusal::new(StatusCode::CONFLICT, text)
         }

@@ -22,6 +22,7 @@
 //! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them;
 //!   `transport`: the protocol that it speaks
 //! - `calendar`: upcoming runs for calendars
+//! - `workers`: the protocol of programs that pull tasks
 //! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
 //!   `memory`: what the database answered last
 //! - `console`: the single-page app and the documentation, embedded or from a folder
@@ -61,6 +62,7 @@ mod state;
 mod stream;
 mod transport;
 mod watch;
+mod workers;
 
 pub use auth::SessionStore;
 pub use router::{probe_router, router};

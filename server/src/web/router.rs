@@ -17,7 +17,7 @@ use super::{
     body, calendar, console, cross_origin, explorer, graphql, headers, hosts, probes,
     refusal::Refusal,
     refusals::{Kind, cut},
-    same_origin,
+    same_origin, workers,
 };
 use crate::{
     clock::Clock,
@@ -61,7 +61,8 @@ pub fn router(web: Web) -> Router {
         .route("/auth/methods", get(auth::methods))
         .route("/auth/oidc/login", get(auth::begin))
         .route("/auth/oidc/callback", get(auth::callback))
-        .route("/audit/export", get(audit::export));
+        .route("/audit/export", get(audit::export))
+        .route("/worker/v1/{word}", post(workers::word).layer(limits(workers::BODY, AUTH_BODY)));
     // Who asks is known before anything is answered.
     let known = |routes: Router<Web>| {
         routes.layer((

@@ -2,7 +2,7 @@
 
 use graphql_client::GraphQLQuery;
 
-use super::{DateTime, Long, Operation, UUID};
+use super::{DateTime, JSON, Long, Operation, UUID};
 use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,

@@ -31,6 +31,15 @@ fn target_facts(target: &Target) -> Vec<AnyView> {
         Target::Http(http) => http_facts(http),
         Target::Command(command) => command_facts(command),
         Target::Publish(publish) => publish_facts(publish),
+        Target::Worker(worker) => {
+            let mut facts =
+                vec![fact("Worker", format!("{} of the queue {}", worker.task, worker.queue))];
+            facts.extend(worker.input.as_ref().map(|input| fact("Input", code(input.to_string()))));
+            if !worker.tags.is_empty() {
+                facts.push(fact("Tags", worker.tags.join(", ")));
+            }
+            facts
+        }
         Target::Noop(noop) if noop.note.is_empty() => vec![fact("Does", "nothing")],
         Target::Noop(noop) => vec![fact("Does", format!("nothing: {}", noop.note))],
     }

@@ -219,6 +219,7 @@ impl Draft {
                 "command"
             }
             Target::Publish(_) => "publish",
+            Target::Worker(_) => "worker",
             Target::Noop(noop) => {
                 self.idle_note.set(noop.note.clone());
                 "noop"

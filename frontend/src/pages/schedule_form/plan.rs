@@ -218,7 +218,7 @@ impl Draft {
     fn work(&self) -> Result<Work, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
         let action = match text(self.kind).as_str() {
-            "publish" => return Ok(Work::Kept),
+            "publish" | "worker" => return Ok(Work::Kept),
             "workflow" => return Ok(Work::Workflow(text(self.workflow).trim().to_owned())),
             "http" => Action::Http {
                 method: text(self.method),

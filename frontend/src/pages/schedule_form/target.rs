@@ -46,6 +46,13 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
             </p>
         }
         .into_any(),
+        "worker" => view! {
+            <p>
+                "A worker pulls it from a queue, which stays as it is. To change that, apply a module \
+                 file or ask the API; or choose another target here."
+            </p>
+        }
+        .into_any(),
         "http" => view! { {http(draft, errors)}{limits(draft, errors)} }.into_any(),
         "noop" => view! {
             {Field::new("idle-note", "Note for the log", draft.idle_note)

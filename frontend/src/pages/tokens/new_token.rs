@@ -20,7 +20,7 @@ pub(super) fn new_token(
 ) -> AnyView {
     let text = |text: &str| RwSignal::new(text.to_owned());
     let (name, role, namespace) = (text(""), text("Viewer"), text(""));
-    let (days, account) = (text("90"), text(""));
+    let (days, account, queues) = (text("90"), text(""), text(""));
     let payloads = RwSignal::new(false);
     let wrong = RwSignal::new(None);
     let namespaces = use_load(|| Some(api::settings::namespaces()));
@@ -51,6 +51,8 @@ pub(super) fn new_token(
             .error(of(wrong, "namespace")).text()}
         <datalist id="token-namespaces">{options}</datalist>
         {for_account}
+        {Field::new("token-queues", "Only for workers of the queues (optional)", queues).code()
+            .error(of(wrong, "queues")).hint("emails, invoices: it opens nothing else then.").text()}
         {check("token-payloads", "Sees payloads", payloads, "Contexts, outputs and logs of runs, as far as its owner sees them.")}
     };
     let plan = move |_| {
@@ -63,6 +65,8 @@ pub(super) fn new_token(
             name: name.get_untracked().trim().to_owned(),
             role: Role::of_word(&role.get_untracked()).ok_or_else(unknown)?,
             namespace: given(namespace),
+            queues: given(queues)
+                .map(|text| text.split(',').map(|queue| queue.trim().to_owned()).collect()),
             sees_payloads: payloads.get_untracked(),
             expires_at: (days > 0).then(|| Moment::now().later(days * DAY_MS)),
             service_account: given(account),

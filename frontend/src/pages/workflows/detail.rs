@@ -86,6 +86,7 @@ fn task(step: &Step) -> AnyView {
             (None, None) => String::new(),
         },
         Target::Publish(publish) => format!("publishes to {}", publish.place()),
+        Target::Worker(worker) => format!("{} by a worker of {}", worker.task, worker.queue),
         Target::Noop(_) => "nothing, a rehearsal".to_owned(),
     };
     let when = match step.when {

@@ -98,6 +98,16 @@ fn target(target: &Target) -> Vec<String> {
             }
         }
         Target::Publish(publish) => lines.extend(published(publish)),
+        Target::Worker(worker) => {
+            lines.push("worker:".to_owned());
+            lines.push(format!("  queue: {}", text(&worker.queue)));
+            lines.push(format!("  task: {}", text(&worker.task)));
+            // JSON is YAML.
+            lines.extend(worker.input.as_ref().map(|input| format!("  input: {input}")));
+            if !worker.tags.is_empty() {
+                lines.push(format!("  tags: [{}]", worker.tags.join(", ")));
+            }
+        }
         Target::Noop(_) => lines.push("noop: {}".to_owned()),
     }
     lines

@@ -47,6 +47,12 @@ impl ApiToken {
         self.0.role.into()
     }
 
+    /// The only queues that a worker may pull from with it; null for a token that is none of a
+    /// worker's.
+    async fn queues(&self) -> Option<Vec<String>> {
+        self.0.queues.as_ref().map(|queues| queues.0.clone())
+    }
+
     /// Whether it sees contexts, outputs and logs, if its owner does.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
@@ -85,6 +91,9 @@ pub(crate) struct CreateApiTokenInput {
     role: Role,
     /// The only namespace that it opens; without one all that its owner may see.
     namespace: Option<String>,
+    /// For a worker: the queues that it may pull from, 1 to 32. Such a token opens nothing else. Its
+    /// role is OPERATOR at the least.
+    queues: Option<Vec<String>>,
     /// Whether it sees contexts, outputs and logs, if its owner does.
     #[graphql(default = false)]
     sees_payloads: bool,
@@ -101,6 +110,7 @@ impl From<CreateApiTokenInput> for NewApiToken {
             name: input.name,
             role: input.role.into(),
             namespace: input.namespace,
+            queues: input.queues,
             sees_payloads: input.sees_payloads,
             expires_at: input.expires_at.map(|at| at.0),
             service_account: input.service_account,

@@ -1,5 +1,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
+    Strings,
     api_token::{self, ActiveModel},
     user::{self, Role},
 };
@@ -15,6 +16,7 @@ use crate::{
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
+    target::is_queue_name,
 };
 
 /// The most tokens of one owner that have not been taken back.
@@ -33,6 +35,8 @@ pub struct NewApiToken {
     pub role: Role,
     /// The namespace that it opens, by name; without one all that its owner may see.
     pub namespace: Option<String>,
+    /// The only queues that a worker may pull from with it. It opens nothing else then.
+    pub queues: Option<Vec<String>>,
     /// Whether it sees payloads, if its owner does.
     pub sees_payloads: bool,
     /// From then on it is void.
@@ -57,6 +61,7 @@ fn shown(row: &api_token::Model) -> Value {
     json!({
         "role": row.role.to_value(),
         "namespaceId": row.namespace_id,
+        "queues": row.queues,
         "seesPayloads": row.sees_payloads,
         "expiresAt": row.expires_at.map(|at| at.utc()),
     })
@@ -89,6 +94,7 @@ impl Commands {
         };
         let owner = self.token_owner(&tx, who, new.service_account.as_deref()).await?;
         within_own(who, new.role, namespace)?;
+        check_queues(new)?;
         if tokens::count_of(&tx, owner.id).await? >= MAX {
             let problem = format!("{:?} has {MAX} tokens, the most that one may have", owner.name);
             return Err(CommandError::conflict(problem, "revoke those that are not used"));
@@ -103,6 +109,7 @@ impl Commands {
             hash: text::hashed(&text),
             user_id: Some(owner.id),
             namespace_id: namespace,
+            queues: new.queues.clone().map(Strings),
             role: new.role,
             sees_payloads: new.sees_payloads,
             created_by: who.name.clone(),
@@ -192,6 +199,24 @@ impl Commands {
 }
 
 /// Nobody makes a token that may do more than they may.
+/// A worker's token names 1 to 32 queues, and opens no more than an operator may.
+fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
+    let Some(queues) = &new.queues else { return Ok(()) };
+    if !(1..=32).contains(&queues.len()) {
+        let problem = format!("names {} queues", queues.len());
+        return Err(BadInput::new("queues", "", problem, "name 1 to 32, or leave it out").into());
+    }
+    if let Some(index) = queues.iter().position(|queue| !is_queue_name(queue)) {
+        let (field, help) = (format!("queues[{index}]"), "write 1 to 64 of a-z 0-9 . _ -");
+        return Err(BadInput::new(field, &queues[index], "is no name of a queue", help).into());
+    }
+    if new.role < Role::Operator {
+        let (needs, has) = (Role::Operator, Some(new.role));
+        return Err(CommandError::Forbidden { needs, has, everywhere: false });
+    }
+    Ok(())
+}
+
 fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), CommandError> {
     let has = match namespace {
         Some(id) => who.grants.within(id).map(|grant| grant.role),

@@ -52,7 +52,7 @@ fn places(target: &Target) -> Vec<(String, String)> {
             let headers = named("publish.event.headers", publish.event.headers.iter());
             own.into_iter().chain(headers.map(|(field, text)| (field, text.to_owned()))).collect()
         }
-        Target::Noop(_) => Vec::new(),
+        Target::Worker(_) | Target::Noop(_) => Vec::new(),
     }
 }
 

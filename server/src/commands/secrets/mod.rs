@@ -66,7 +66,7 @@ pub(crate) fn masked(target: &Target) -> Target {
             let headers = publish.event.headers.iter_mut();
             mask(headers.filter(|(_, value)| !is_reference(value.expose())));
         }
-        Target::Noop(_) => {}
+        Target::Worker(_) | Target::Noop(_) => {}
     }
     target
 }
@@ -82,7 +82,7 @@ pub(crate) fn holds_any(target: &Target) -> bool {
             let mut publish = publish.clone();
             !publish.to.secrets_mut().is_empty() || !publish.event.headers.is_empty()
         }
-        Target::Noop(_) => false,
+        Target::Worker(_) | Target::Noop(_) => false,
     }
 }
 
@@ -207,7 +207,10 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         (Target::Http(new), old) => {
             let old = match old {
                 Some(Target::Http(old)) => Some(old),
-                Some(Target::Command(_) | Target::Publish(_) | Target::Noop(_)) | None => None,
+                Some(
+                    Target::Command(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_),
+                )
+                | None => None,
             };
             retain_http(new, old)
         }
@@ -234,11 +237,14 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         (Target::Publish(new), old) => {
             let old = match old {
                 Some(Target::Publish(old)) => Some(&**old),
-                Some(Target::Http(_) | Target::Command(_) | Target::Noop(_)) | None => None,
+                Some(
+                    Target::Http(_) | Target::Command(_) | Target::Worker(_) | Target::Noop(_),
+                )
+                | None => None,
             };
             retain_publish(new, old)
         }
-        (Target::Noop(_), _) => Ok(()),
+        (Target::Worker(_) | Target::Noop(_), _) => Ok(()),
     }
 }
 

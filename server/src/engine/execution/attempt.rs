@@ -165,7 +165,7 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
             | Outcome::TimedOut { output, .. }
             | Outcome::Cancelled { output },
         ) => output.get("status")?.as_i64(),
-        (Target::Command(_) | Target::Publish(_) | Target::Noop(_), _) => None,
+        (Target::Command(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_), _) => None,
     }
 }
 

@@ -47,6 +47,10 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
             directory.map_or(Ok(()), |directory| text("command.directory", directory, with))
         }
         Target::Publish(publish) => self::publish(publish, with),
+        Target::Worker(worker) => {
+            let input = worker.input.as_mut();
+            input.map_or(Ok(()), |input| json("worker.input", input, with))
+        }
         Target::Noop(_) => Ok(()),
     }
 }

@@ -103,7 +103,7 @@ impl Target {
     pub fn has_open_origin(&self) -> bool {
         match self {
             Self::Http(http) => is_template(&http.url) && fields::fixed_part(&http.url).is_none(),
-            Self::Command(_) | Self::Publish(_) | Self::Noop(_) => false,
+            Self::Command(_) | Self::Publish(_) | Self::Worker(_) | Self::Noop(_) => false,
         }
     }
 }

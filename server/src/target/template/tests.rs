@@ -45,7 +45,7 @@ fn made(template: &str) -> Result<String, String> {
     http.body = Some(Value::String(template.to_owned()));
     match filled(&Target::Http(http)) {
         Ok(Target::Http(http)) => Ok(http.body.unwrap().as_str().unwrap().to_owned()),
-        Ok(Target::Command(_) | Target::Publish(_) | Target::Noop(_)) => {
+        Ok(Target::Command(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_)) => {
             unreachable!("a request stays one")
         }
         Err(error) => Err(error.to_string()),

@@ -32,6 +32,7 @@ use Bound::{Asked, Limit, Own};
 
 /// Each list, in the order of its names.
 const LISTS: &[(&str, Bound)] = &[
+    ("ApiToken.queues", Limit(32)),
     ("AlertChannel.to", Limit(50)),
     ("AlertRule.channels", Limit(10)),
     ("AlertRule.on", Own),
@@ -141,6 +142,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Workflow.tasks", Limit(100)),
     ("WorkflowPayload.warnings", Limit(100)),
     ("WorkflowVersion.tasks", Limit(100)),
+    ("WorkerTarget.tags", Limit(16)),
 ];
 
 /// The most rows of a page.

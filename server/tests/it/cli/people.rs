@@ -74,6 +74,7 @@ async fn tokens_outlive_a_password_and_that_is_said(database: TestDatabase) {
         hash: Set("hash".to_owned()),
         user_id: Set(Some(ada.id)),
         namespace_id: Set(None),
+        queues: Set(None),
         role: Set(Role::Viewer),
         sees_payloads: Set(false),
         created_by: Set("ada".to_owned()),

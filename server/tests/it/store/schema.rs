@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 36] = columns![
+    let expected: [(String, BTreeSet<String>); 39] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -46,6 +46,8 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         fire,
         guess,
         idempotency,
+        job,
+        job_line,
         known_device,
         lease,
         membership,
@@ -64,6 +66,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         task_run,
         user,
         user_setting,
+        worker,
         workflow,
         workflow_version,
         zone_rules,

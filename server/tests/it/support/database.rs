@@ -1,3 +1,5 @@
+use std::sync::Once;
+
 use carillon::store::{Options, Store};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, FromQueryResult};
 use tempfile::TempDir;
@@ -112,6 +114,12 @@ impl Drop for TestDatabase {
 }
 
 async fn open(url: &str) -> Store {
+    // What the code under test says is shown where the test fails.
+    static LOG: Once = Once::new();
+    LOG.call_once(|| {
+        let log = tracing_subscriber::fmt().with_env_filter("warn,carillon=debug");
+        log.with_ansi(false).with_test_writer().init();
+    });
     Store::open(&Options::new(url)).await.unwrap()
 }
 

@@ -18,3 +18,4 @@ mod sessions;
 mod sign_in;
 mod tracing;
 mod watched;
+mod workers;

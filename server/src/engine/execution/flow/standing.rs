@@ -10,7 +10,7 @@ use entity::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::model::definition::Task;
+use crate::{model::definition::Task, target::Target};
 
 /// An attempt as far as it decides what happens next.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,8 +94,12 @@ fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
 
 /// Whether a failure is one that the task is tried again after.
 pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool {
-    task.retry_on.is_empty()
-        || task.retry_on.iter().any(|condition| condition.matches(state, output))
+    // A worker may know that it is of no use.
+    let is_final = output.is_some_and(|output| output["retry"] == false);
+    let is_final = is_final && matches!(task.target, Target::Worker(_));
+    !is_final
+        && (task.retry_on.is_empty()
+            || task.retry_on.iter().any(|condition| condition.matches(state, output)))
 }
 
 /// Uniform in `[0, 1)`, and the same for whoever asks: a node that takes the run over waits as long
@@ -156,7 +160,7 @@ mod tests {
     use timetable::retry;
 
     use super::*;
-    use crate::target::{Command, Target};
+    use crate::target::Command;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()

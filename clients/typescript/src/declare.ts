@@ -1,0 +1,159 @@
+/** What the code declares: tasks, and when they run. */
+
+import { DeclarationError } from "./errors.js";
+import type { Schema } from "./fields.js";
+import type { Context } from "./job.js";
+
+export type TaskFunction<I, O> = (input: I, context: Context) => O | Promise<O>;
+
+export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow";
+
+export interface TaskOptions<I> {
+  /** What jobs call it. */
+  name: string;
+  /** Where its jobs wait. */
+  queue: string;
+  /** What its input must be. Without it the function gets what JSON there is, as `unknown`. */
+  accepts?: Schema<I>;
+}
+
+export interface ScheduleOptions {
+  /** As `when` in a module file: an expression or several, `@every 6h`, `@at ...`. */
+  cron: string | string[];
+  /** UTC if left out. */
+  zone?: string;
+  /** `skip` if left out. */
+  overlap?: Overlap;
+  /** The task's name if left out. */
+  schedule?: string;
+  /** What the function gets; texts in it may be templates. The run's context if left out. */
+  input?: Record<string, unknown>;
+  /** How long an attempt may take, such as `10m`. */
+  timeout?: string;
+  /** As in a module file: `{ max_attempts: 3 }`. */
+  retry?: Record<string, unknown>;
+  note?: string;
+  tags?: string[];
+  /** What a worker must have that takes its jobs. */
+  workerTags?: string[];
+  /** Further keys of the schedule, as a module file names them. */
+  options?: Record<string, unknown>;
+}
+
+/** When a task runs. */
+export interface Schedule {
+  readonly name: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+/** A function that jobs call by a name. */
+export class Task<I, O> {
+  readonly schedules: Schedule[] = [];
+  readonly name: string;
+  readonly queue: string;
+  readonly accepts: Schema<I> | undefined;
+
+  constructor(
+    options: TaskOptions<I>,
+    readonly run: TaskFunction<I, O>,
+  ) {
+    this.name = options.name;
+    this.queue = options.queue;
+    this.accepts = options.accepts;
+  }
+
+  /** Gives it one more schedule. */
+  scheduled(options: ScheduleOptions): this {
+    const schedule = scheduleOf(this, options);
+    checkSchedule(declared.values(), this, schedule);
+    this.schedules.push(schedule);
+    return this;
+  }
+}
+
+// Functions of different inputs have no other common type.
+export type AnyTask = Task<any, any>;
+
+/** Every task of the process, by name. */
+const declared = new Map<string, AnyTask>();
+
+export function task<I = unknown, O = unknown>(options: TaskOptions<I>, run: TaskFunction<I, O>): Task<I, O> {
+  const made = new Task(options, run);
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(made.name)) {
+    throw new DeclarationError(`"${made.name}" is no name of a task: 1 to 64 of a-z A-Z 0-9 . _ -`);
+  }
+  if (!/^[a-z0-9._-]{1,64}$/.test(made.queue)) {
+    throw new DeclarationError(`"${made.queue}" is no name of a queue: 1 to 64 of a-z 0-9 . _ -`);
+  }
+  addTask(declared, made);
+  return made;
+}
+
+export function scheduled<I = unknown, O = unknown>(
+  options: TaskOptions<I> & ScheduleOptions,
+  run: TaskFunction<I, O>,
+): Task<I, O> {
+  const { name, queue, accepts, ...schedule } = options;
+  const made = task<I, O>(accepts === undefined ? { name, queue } : { name, queue, accepts }, run);
+  try {
+    return made.scheduled(schedule);
+  } catch (error) {
+    declared.delete(name);
+    throw error;
+  }
+}
+
+/** The tasks named, or all that are declared; with one name for one task. */
+export function collect(tasks: Iterable<AnyTask> | undefined): Map<string, AnyTask> {
+  if (tasks === undefined) return new Map(declared);
+  const found = new Map<string, AnyTask>();
+  for (const each of tasks) addTask(found, each);
+  return found;
+}
+
+function addTask(tasks: Map<string, AnyTask>, made: AnyTask): void {
+  const there = tasks.get(made.name);
+  if (there !== undefined && there !== made) {
+    throw new DeclarationError(`two declare the task ${made.name}; give one of them another name`);
+  }
+  for (const schedule of made.schedules) checkSchedule(tasks.values(), made, schedule);
+  tasks.set(made.name, made);
+}
+
+function checkSchedule(tasks: Iterable<AnyTask>, made: AnyTask, schedule: Schedule): void {
+  for (const other of new Set([...tasks, made])) {
+    const twin = other.schedules.find((each) => each !== schedule && each.name === schedule.name);
+    if (twin === undefined) continue;
+    throw new DeclarationError(
+      `the tasks ${other.name} and ${made.name} declare the schedule ${schedule.name}; ` +
+        "give one of them another name",
+    );
+  }
+}
+
+function scheduleOf(made: AnyTask, given: ScheduleOptions): Schedule {
+  const name = given.schedule ?? made.name;
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?$/.test(name)) {
+    throw new DeclarationError(
+      `"${name}" is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, ` +
+        "with a letter or digit first and last",
+    );
+  }
+  for (const taken of ["task", "workflow"]) {
+    if (given.options !== undefined && taken in given.options) {
+      throw new DeclarationError(`options: ${taken} is what the function itself is`);
+    }
+  }
+  const worker = { queue: made.queue, task: made.name, input: given.input, tags: given.workerTags };
+  const definition = {
+    ...given.options,
+    when: given.cron,
+    zone: given.zone ?? "UTC",
+    overlap: given.overlap ?? "skip",
+    note: given.note,
+    tags: given.tags,
+    task: { timeout: given.timeout, retry: given.retry, target: { worker } },
+  };
+  // Once through JSON: what is not said is not there, and later changes do not reach it.
+  return { name, definition: JSON.parse(JSON.stringify(definition)) as Record<string, unknown> };
+}

@@ -1,0 +1,48 @@
+/** What every error of this package is. */
+export class CarillonError extends Error {
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** Thrown by a task: another attempt would fail as well, so the server makes none. */
+export class Permanent extends CarillonError {}
+
+/** The input of a job is not what its task accepts. */
+export class InputError extends Permanent {
+  constructor(
+    readonly field: string,
+    readonly problem: string,
+  ) {
+    super(`${field}: ${problem}`);
+  }
+}
+
+/** What the code declares contradicts itself or cannot be carried out. */
+export class DeclarationError extends CarillonError {}
+
+/** The server refused the module of a program. Nothing was changed. */
+export class DeployError extends CarillonError {}
+
+/** An answer of the server that is not a success. */
+export class ApiError extends CarillonError {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly problem: string,
+    readonly field: string | undefined,
+    readonly retryAfter: number | undefined,
+  ) {
+    super(`${code}${field === undefined ? "" : ` (${field})`}: ${problem}`);
+  }
+
+  /** Whether the same request may succeed later. */
+  get isPassing(): boolean {
+    return this.status === 429 || this.status >= 500;
+  }
+
+  /** Whether the job or the worker is not ours any more. */
+  get isGone(): boolean {
+    return this.status === 404 || this.status === 409;
+  }
+}

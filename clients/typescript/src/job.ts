@@ -1,0 +1,180 @@
+/** A job that this worker holds: its context, its function, and what is told of it. */
+
+import type { AnyTask } from "./declare.js";
+import { ApiError, CarillonError, Permanent } from "./errors.js";
+import { readInput } from "./fields.js";
+import type { Http } from "./http.js";
+import { inBytes, JobLog, type Line, type Stream } from "./joblog.js";
+
+const MAX_MESSAGE_BYTES = 4 * 1024;
+const LOG_PATIENCE = 10_000;
+
+/** What a function sees of the job that it works on. */
+export interface Context {
+  readonly jobId: string;
+  readonly runId: string;
+  /** The first attempt is 1. */
+  readonly attempt: number;
+  /** The name of the task in its workflow, which need not be the function's. */
+  readonly task: string;
+  readonly queue: string;
+  readonly namespace: string;
+  /** The schedule's name, or null for a run by hand. */
+  readonly schedule: string | null;
+  /** The instant that the run stands for; null for a run by hand. */
+  readonly scheduledAt: Date | null;
+  /** The same for each attempt: what makes an effect happen once. */
+  readonly idempotencyKey: string;
+  readonly traceparent: string | null;
+  readonly timeoutSeconds: number;
+  /**
+   * Aborted when the work is to end: the run was cancelled or timed out, the job was taken over by
+   * another worker, or this worker's grace has ended.
+   */
+  readonly signal: AbortSignal;
+  /** Writes to the log of the run. Lines are sent in batches, and all before the job ends. */
+  log(text: string, stream?: Stream): void;
+  /** Keeps the job for so long without heartbeats; gives how many seconds the server granted. */
+  extend(seconds: number): Promise<number>;
+}
+
+/** A job as the server hands it over. */
+export interface GivenJob {
+  id: string;
+  token: string;
+  queue: string;
+  task: string;
+  input?: unknown;
+  timeoutSeconds: number;
+  run: {
+    id: string;
+    attempt: number;
+    task: string;
+    namespace: string;
+    schedule?: string | null;
+    scheduledAt?: string | null;
+    idempotencyKey: string;
+    traceparent?: string | null;
+  };
+}
+
+/** What is to be told of a job that has ended. */
+export interface Ending {
+  path: "complete" | "fail";
+  body: Record<string, unknown>;
+}
+
+export class Job {
+  readonly log: JobLog;
+  isLost = false;
+  private readonly stopped = new AbortController();
+
+  constructor(
+    private readonly given: GivenJob,
+    private readonly http: Http,
+    private readonly workerId: string,
+  ) {
+    // What is read later must be there now.
+    for (const text of [given.id, given.token, given.task, given.run.id]) {
+      if (typeof text !== "string") throw new TypeError("a job without id, token, task or run");
+    }
+    this.log = new JobLog((lines) => this.sendLines(lines));
+  }
+
+  get id(): string {
+    return this.given.id;
+  }
+
+  get token(): string {
+    return this.given.token;
+  }
+
+  get task(): string {
+    return this.given.task;
+  }
+
+  /** Asks the function to end. */
+  stop(reason: string): void {
+    this.stopped.abort(new CarillonError(reason));
+  }
+
+  /** Nothing that it gives back is wanted any more. */
+  lose(): void {
+    this.isLost = true;
+    this.log.close();
+    this.stop("the job is another's by now");
+  }
+
+  /** Runs the function; gives what is to be told. */
+  async work(task: AnyTask | undefined): Promise<Ending> {
+    if (task === undefined) {
+      const problem =
+        `this worker has no task named "${this.task}"; ` +
+        "during a rolling deploy another one may have it";
+      return this.failed(problem, true);
+    }
+    let output: unknown;
+    try {
+      const given = this.given.input ?? {};
+      const input: unknown = task.accepts === undefined ? given : await readInput(task.accepts, given);
+      output = await task.run(input, this.context());
+    } catch (error) {
+      if (error instanceof Permanent) return this.failed(error.message, false);
+      this.log.add("stderr", error instanceof Error ? (error.stack ?? error.message) : String(error));
+      return this.failed(String(error), true);
+    }
+    try {
+      return { path: "complete", body: this.body({ output: JSON.parse(JSON.stringify(output ?? null)) as unknown }) };
+    } catch (error) {
+      return this.failed(`what ${this.task} gave back is no JSON: ${String(error)}`, false);
+    }
+  }
+
+  body(more: Record<string, unknown>): Record<string, unknown> {
+    return { workerId: this.workerId, id: this.id, token: this.token, ...more };
+  }
+
+  private failed(problem: string, retry: boolean): Ending {
+    const message = inBytes(problem.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
+    return { path: "fail", body: this.body({ message, retry }) };
+  }
+
+  private context(): Context {
+    const { run } = this.given;
+    return {
+      jobId: this.id,
+      runId: run.id,
+      attempt: run.attempt,
+      task: run.task,
+      queue: this.given.queue,
+      namespace: run.namespace,
+      schedule: run.schedule ?? null,
+      scheduledAt: run.scheduledAt ? new Date(run.scheduledAt) : null,
+      idempotencyKey: run.idempotencyKey,
+      traceparent: run.traceparent ?? null,
+      timeoutSeconds: this.given.timeoutSeconds,
+      signal: this.stopped.signal,
+      log: (text, stream = "stdout") => this.log.add(stream, text),
+      extend: (seconds) => this.extend(seconds),
+    };
+  }
+
+  private async extend(seconds: number): Promise<number> {
+    try {
+      const answer = await this.http.post("/worker/v1/extend", this.body({ seconds: Math.round(seconds) }));
+      return Number(answer["leaseSeconds"]);
+    } catch (error) {
+      if (error instanceof ApiError && error.isGone) this.lose();
+      throw error;
+    }
+  }
+
+  private async sendLines(lines: Line[]): Promise<void> {
+    try {
+      await this.http.call("/worker/v1/log", this.body({ lines }), AbortSignal.timeout(LOG_PATIENCE));
+    } catch (error) {
+      // Otherwise these lines are gone: the result of the job matters more than they do.
+      if (error instanceof ApiError && error.isGone) this.lose();
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export const VERSION = "0.1.0";
+export const PROTOCOL = 1;
+export const CLIENT = `carillon-worker-typescript/${VERSION}`;

@@ -1,0 +1,26 @@
+//! A line that a worker has printed and that is not in the attempt's log yet.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One line.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "job_line")]
+pub struct Model {
+    /// Of which job.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub job_id: Uuid,
+    /// Its place, from 1.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub seq: i64,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// Whether it was printed as an error.
+    pub is_error: bool,
+    /// The text.
+    pub text: String,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,54 @@
+//! What workers say: programs that pull tasks from queues.
+//!
+//! Promises: a job is one worker's at a time; each word about it names the token that it was handed
+//! over with, and a word that comes late, or of somebody else, changes nothing and is told so. The
+//! same word again, after a lost answer, is answered as before. A token opens the queues that it
+//! names and nothing else.
+//!
+//! - `register`: a program comes and goes
+//! - `poll`: it waits for jobs
+//! - `words`: what it says of those that it has
+//! - `error`: why it is refused
+
+mod error;
+mod poll;
+mod register;
+mod words;
+
+use chrono::TimeDelta;
+use entity::worker;
+use uuid::Uuid;
+
+pub use error::WorkerError;
+pub use poll::{Job, Polled};
+pub use register::{NewWorker, PROTOCOL};
+pub use words::Kept;
+
+use crate::{
+    access::Viewer,
+    commands::{BadInput, Commands},
+    store::workers::programs,
+};
+
+/// A worker that is not heard for so long is forgotten, and has to register again.
+pub const SILENT: TimeDelta = TimeDelta::seconds(60);
+/// It had better be heard so often, in seconds.
+pub const HEARTBEAT_SECONDS: u64 = 10;
+/// A poll is held open for so many seconds at the most.
+pub const MAX_WAIT_SECONDS: u64 = 20;
+
+impl Commands {
+    /// The worker of that key, as far as whoever asks is that worker.
+    async fn worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
+        let since = (self.clock.now() - SILENT).into();
+        let found = programs::heard_since(self.store.read(), id, since).await?;
+        let row = found.filter(|row| row.token == who.name).ok_or(WorkerError::Unknown)?;
+        // What the token may do may have changed since.
+        who.pulls(row.namespace_id, &row.queues.0)?;
+        Ok(row)
+    }
+}
+
+fn bad(field: &str, value: impl ToString, problem: impl Into<String>, help: &str) -> WorkerError {
+    WorkerError::Bad(BadInput::new(field, value, problem.into(), help))
+}

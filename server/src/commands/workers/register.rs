@@ -1,0 +1,122 @@
+use entity::{Strings, worker::ActiveModel};
+use sea_orm::Set;
+use uuid::Uuid;
+
+use super::{SILENT, WorkerError, bad};
+use crate::{
+    access::Viewer,
+    commands::{CommandError, Commands},
+    model::check,
+    random::new_id,
+    store::{namespaces, workers::programs},
+    target::{is_queue_name, is_worker_tag},
+};
+
+/// The version of the protocol that this server speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// The most workers of a namespace.
+const MAX_WORKERS: u64 = 1_000;
+const MAX_QUEUES: usize = 32;
+const MAX_TAGS: usize = 32;
+const MAX_CAPACITY: i32 = 1_000;
+const MAX_TEXT: usize = 128;
+
+/// A program that is ready.
+#[derive(Clone, Debug)]
+pub struct NewWorker {
+    /// The version of the protocol that it speaks.
+    pub protocol: u32,
+    /// The tenant, by name.
+    pub namespace: String,
+    /// What it calls itself.
+    pub name: String,
+    /// The queues that it pulls from: 1 to 32.
+    pub queues: Vec<String>,
+    /// What jobs may ask of it.
+    pub tags: Vec<String>,
+    /// How many jobs it takes at once.
+    pub capacity: i32,
+    /// Its own version.
+    pub version: String,
+    /// The library that speaks for it.
+    pub client: String,
+}
+
+impl NewWorker {
+    fn check(&self) -> Result<(), WorkerError> {
+        if self.protocol != PROTOCOL {
+            return Err(WorkerError::Protocol { asked: self.protocol, speaks: PROTOCOL });
+        }
+        check::name("name", &self.name)?;
+        if !(1..=MAX_QUEUES).contains(&self.queues.len()) {
+            let problem = format!("names {} queues", self.queues.len());
+            return Err(bad("queues", "", problem, "name 1 to 32"));
+        }
+        if let Some(index) = self.queues.iter().position(|queue| !is_queue_name(queue)) {
+            let help = "write 1 to 64 of a-z 0-9 . _ -";
+            let field = format!("queues[{index}]");
+            return Err(bad(&field, &self.queues[index], "is no name of a queue", help));
+        }
+        if self.tags.len() > MAX_TAGS {
+            let problem = format!("has {} tags", self.tags.len());
+            return Err(bad("tags", "", problem, "give 32 at the most"));
+        }
+        if let Some(index) = self.tags.iter().position(|tag| !is_worker_tag(tag)) {
+            let help = "write 1 to 64 of a-z 0-9 . _ - =";
+            return Err(bad(&format!("tags[{index}]"), &self.tags[index], "is no tag", help));
+        }
+        if !(1..=MAX_CAPACITY).contains(&self.capacity) {
+            return Err(bad("capacity", self.capacity, "is out of range", "give 1 to 1000"));
+        }
+        for (field, text) in [("version", &self.version), ("client", &self.client)] {
+            if text.chars().count() > MAX_TEXT || text.chars().any(char::is_control) {
+                let help = "give at most 128 characters, and none that controls";
+                return Err(bad(field, text, "cannot be kept", help));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Commands {
+    /// A program is ready; gives the key by which it says everything else.
+    pub async fn register_worker(&self, who: &Viewer, new: NewWorker) -> Result<Uuid, WorkerError> {
+        new.check()?;
+        let found = namespaces::by_name(self.store.read(), &new.namespace).await?;
+        let missing = || CommandError::not_found("namespace", &new.namespace);
+        let namespace = found.ok_or_else(missing)?;
+        who.pulls(namespace.id, &new.queues)?;
+        let now = self.clock.now();
+        let tx = self.store.begin().await?;
+        if programs::count(&tx, namespace.id, (now - SILENT).into()).await? >= MAX_WORKERS {
+            return Err(WorkerError::TooMany(MAX_WORKERS));
+        }
+        let id = new_id(now);
+        let row = ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace.id),
+            name: Set(new.name),
+            queues: Set(Strings(new.queues)),
+            tags: Set(Strings(new.tags)),
+            capacity: Set(new.capacity),
+            version: Set(new.version),
+            client: Set(new.client),
+            token: Set(who.name.clone()),
+            draining: Set(false),
+            registered_at: Set(now.into()),
+            heartbeat_at: Set(now.into()),
+        };
+        programs::insert(&tx, row).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// A program goes. What it still has is lost, and tried again as each task says.
+    pub async fn unregister_worker(&self, who: &Viewer, id: Uuid) -> Result<(), WorkerError> {
+        let row = self.worker(who, id).await?;
+        let tx = self.store.begin().await?;
+        programs::remove(&tx, row.id, self.clock.now().into()).await?;
+        Ok(self.store.commit(tx).await?)
+    }
+}

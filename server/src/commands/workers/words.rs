@@ -1,0 +1,168 @@
+use entity::job::State;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{WorkerError, bad};
+use crate::{
+    access::Viewer,
+    commands::Commands,
+    store::workers::{
+        jobs::{self, Claim, End},
+        programs,
+    },
+    target::check_output,
+};
+
+/// The most jobs that one heartbeat names.
+const MAX_NAMED: usize = 1_000;
+/// The most lines of one request, the longest of them, and all of them together.
+const MAX_LINES: usize = 200;
+const MAX_LINE_BYTES: usize = 16 * 1024;
+const MAX_LINES_BYTES: usize = 256 * 1024;
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+
+/// What a heartbeat found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Jobs that are not the worker's any more: their work is to be dropped.
+    pub lost: Vec<Uuid>,
+    /// Jobs that it is to end.
+    pub stop: Vec<Uuid>,
+}
+
+impl Commands {
+    /// A worker is there, and at work on these jobs.
+    pub async fn keep_jobs(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        claims: &[Claim],
+        is_draining: bool,
+    ) -> Result<Kept, WorkerError> {
+        if claims.len() > MAX_NAMED {
+            let problem = format!("names {} jobs", claims.len());
+            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+        }
+        let worker = self.worker(who, id).await?;
+        let now = self.clock.now().into();
+        let tx = self.store.begin().await?;
+        programs::beat(&tx, worker.id, now, is_draining).await?;
+        let kept = self.store.keep_jobs_if_held(&tx, claims, now).await?;
+        self.store.commit_unseen(tx).await?;
+        let lost = claims.iter().map(|claim| claim.id).filter(|id| !kept.contains_key(id));
+        let lost = lost.collect();
+        let stop = kept.into_iter().filter_map(|(id, stop)| stop.then_some(id)).collect();
+        Ok(Kept { lost, stop })
+    }
+
+    /// A job has printed lines; whether each was an error, and its text.
+    pub async fn log_job(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        claim: &Claim,
+        mut lines: Vec<(bool, String)>,
+    ) -> Result<(), WorkerError> {
+        if lines.len() > MAX_LINES {
+            let problem = format!("has {} lines", lines.len());
+            return Err(bad("lines", "", problem, "send 200 at the most in one request"));
+        }
+        for (index, (_, text)) in lines.iter_mut().enumerate() {
+            if text.len() > MAX_LINE_BYTES {
+                let (field, size) = (format!("lines[{index}].text"), text.len());
+                let problem = format!("has {size} bytes; the limit is {MAX_LINE_BYTES}");
+                return Err(bad(&field, "", problem, "send it in pieces"));
+            }
+            if text.contains(['\0', '\n', '\r']) {
+                *text = text.replace(['\0', '\n', '\r'], " ");
+            }
+        }
+        if lines.iter().map(|(_, text)| text.len()).sum::<usize>() > MAX_LINES_BYTES {
+            let help = "send 256 KiB at the most in one request";
+            return Err(bad("lines", "", "are too long together", help));
+        }
+        self.worker(who, id).await?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let tx = self.store.begin().await?;
+        if !jobs::add_lines_if_held(&tx, claim, &lines, self.clock.now().into()).await? {
+            return Err(WorkerError::Stale);
+        }
+        Ok(self.store.commit(tx).await?)
+    }
+
+    /// A job is done, with that output.
+    pub async fn complete_job(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        claim: &Claim,
+        output: Value,
+    ) -> Result<(), WorkerError> {
+        if let Err(problem) = check_output(&output) {
+            return Err(bad("output", "", problem, "give back less, or say where it is"));
+        }
+        self.worker(who, id).await?;
+        self.end_job(claim, &End::Completed(output)).await
+    }
+
+    /// A job failed: why, and whether another attempt would fail as well.
+    pub async fn fail_job(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        claim: &Claim,
+        (message, is_final): (String, bool),
+    ) -> Result<(), WorkerError> {
+        let size = message.len();
+        if size > MAX_MESSAGE_BYTES {
+            let problem = format!("has {size} bytes; the limit is {MAX_MESSAGE_BYTES}");
+            return Err(bad("message", "", problem, "say it in short, and log the rest"));
+        }
+        let message = message.replace('\0', " ");
+        if message.trim().is_empty() {
+            return Err(bad("message", "", "is empty", "say what went wrong"));
+        }
+        self.worker(who, id).await?;
+        self.end_job(claim, &End::Failed(message, is_final)).await
+    }
+
+    async fn end_job(&self, claim: &Claim, end: &End) -> Result<(), WorkerError> {
+        let tx = self.store.begin().await?;
+        if jobs::settle_if_held(&tx, claim, end, self.clock.now().into()).await? {
+            return Ok(self.store.commit(tx).await?);
+        }
+        let row = jobs::of_claim(&tx, claim).await?;
+        let said = row.and_then(|row| match row.state {
+            State::Succeeded => Some(End::Completed(row.output.unwrap_or_default())),
+            State::Failed => Some(End::Failed(row.error.unwrap_or_default(), row.is_final)),
+            State::Waiting | State::Held | State::Lost | State::Cancelled => None,
+        });
+        // The answer to the first time may have been lost.
+        if said.as_ref() == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
+    }
+
+    /// A worker will not be heard for so many seconds while it is at a job.
+    pub async fn extend_job(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        claim: &Claim,
+        seconds: i64,
+    ) -> Result<(), WorkerError> {
+        self.worker(who, id).await?;
+        let tx = self.store.begin().await?;
+        let row = jobs::of_claim(&tx, claim).await?.ok_or(WorkerError::Stale)?;
+        let most = (row.timeout_ms / 1_000).max(1);
+        if !(1..=most).contains(&seconds) {
+            let help = format!("give 1 to {most}, which is the attempt's timeout");
+            return Err(bad("seconds", seconds, "is out of range", &help));
+        }
+        let lease = seconds.saturating_mul(1_000);
+        if !jobs::extend_if_held(&tx, claim, lease, self.clock.now().into()).await? {
+            return Err(WorkerError::Stale);
+        }
+        Ok(self.store.commit_unseen(tx).await?)
+    }
+}

@@ -1,0 +1,293 @@
+//! One attempt as a job: handed in, followed, ended.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use entity::{
+    Strings,
+    job::{ActiveModel, Model, State},
+};
+use sea_orm::Set;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::watcher::{AWAITED, News, Watcher};
+use crate::{
+    clock::Clock,
+    random::new_id,
+    store::{Store, StoreError, namespaces, workers::awaited},
+    target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
+};
+
+/// Without a word from its worker a job is lost after this long.
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+
+/// Hands jobs to workers, and waits for them.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    store: Store,
+    clock: Clock,
+    watcher: Arc<Watcher>,
+}
+
+/// A job that is waited for; dropped, it is none any more.
+struct Awaited {
+    id: Uuid,
+    desk_store: Store,
+    clock: Clock,
+    watcher: Arc<Watcher>,
+    /// Whether how it ended was seen.
+    is_over: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.watcher.leave(self.id);
+        if self.is_over {
+            return;
+        }
+        let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
+        // Without one the process ends, and nobody says any more that it is awaited.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if let Err(error) = store.abandon_job(id, clock.now().into()).await {
+                // Nobody says any more that it is awaited: that has the same effect, later.
+                tracing::debug!(job = %id, "failed to abandon a job: {error}");
+            }
+        });
+    }
+}
+
+/// Why a job is to end before its worker has ended it.
+#[derive(Clone, Copy)]
+enum Ending {
+    TimedOut,
+    Cancelled,
+}
+
+impl Desk {
+    pub(crate) fn new(store: Store, clock: Clock) -> Self {
+        let watcher = Arc::new(Watcher::new(store.clone(), clock.clone()));
+        Self { store, clock, watcher }
+    }
+
+    async fn attempt(
+        &self,
+        definition: &Worker,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Outcome, StoreError> {
+        let id = new_id(self.clock.now());
+        let found = namespaces::by_name(self.store.read(), &invocation.namespace).await?;
+        let Some(namespace) = found else {
+            let message = format!("there is no namespace {:?} any more", invocation.namespace);
+            return Ok(Outcome::Failed { message, output: json!({}) });
+        };
+        self.store.add_job(self.row(id, namespace.id, definition, invocation)).await?;
+        let mut news = self.watcher.join(id);
+        let mut awaited = Awaited {
+            id,
+            desk_store: self.store.clone(),
+            clock: self.clock.clone(),
+            watcher: self.watcher.clone(),
+            is_over: false,
+        };
+        let outcome = self.follow(id, definition, invocation, (log, stop, &mut news)).await?;
+        // After the grace somebody may still be at it.
+        awaited.is_over = news.borrow().state.is_some_and(is_ended);
+        Ok(outcome)
+    }
+
+    fn row(
+        &self,
+        id: Uuid,
+        namespace: Uuid,
+        definition: &Worker,
+        invocation: &Invocation,
+    ) -> ActiveModel {
+        let now = self.clock.now();
+        let milliseconds = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        let tags = (!definition.tags.is_empty()).then(|| Strings(definition.tags.clone()));
+        ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            run_id: Set(invocation.run_id),
+            attempt: Set(invocation.attempt),
+            state: Set(State::Waiting),
+            queue: Set(definition.queue.clone()),
+            task: Set(definition.task.clone()),
+            tags: Set(tags),
+            input: Set(definition.input.clone().unwrap_or_else(|| invocation.context.clone())),
+            about: Set(about(invocation)),
+            timeout_ms: Set(milliseconds(invocation.timeout)),
+            created_at: Set(now.into()),
+            awaited_until: Set((now + AWAITED).into()),
+            worker_id: Set(None),
+            token: Set(None),
+            taken_at: Set(None),
+            lease_until: Set(None),
+            lease_ms: Set(milliseconds(LEASE)),
+            stop: Set(false),
+            lines: Set(0),
+            output: Set(None),
+            error: Set(None),
+            is_final: Set(false),
+            ended_at: Set(None),
+        }
+    }
+
+    /// Follows the job to its end, or until it had to end and had its time for that.
+    async fn follow(
+        &self,
+        id: Uuid,
+        definition: &Worker,
+        invocation: &Invocation,
+        (log, stop, news): (&Log<'_>, &CancellationToken, &mut watch::Receiver<News>),
+    ) -> Result<Outcome, StoreError> {
+        let (mut lines, mut taken) = (0, false);
+        let mut ending = None::<Ending>;
+        let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
+        loop {
+            let is_stopped = async {
+                if ending.is_some() { std::future::pending().await } else { stop.cancelled().await }
+            };
+            tokio::select! {
+                changed = news.changed() => {
+                    // The watcher keeps its end until this job leaves.
+                    changed.ok();
+                    let now = news.borrow_and_update().clone();
+                    if !taken && let (Some(State::Held), Some(worker)) = (now.state, &now.worker) {
+                        taken = true;
+                        log.system(format!("the worker {worker} took it")).await;
+                    }
+                    if now.lines > lines {
+                        lines = self.relay(id, lines, log).await?;
+                    }
+                    if now.state.is_some_and(is_ended) {
+                        // What was printed before the end and seen after it.
+                        self.relay(id, lines, log).await?;
+                        let row = awaited::by_id(self.store.read(), id).await?;
+                        return Ok(ended(row, now.worker, ending, definition, invocation));
+                    }
+                }
+                () = is_stopped => {
+                    ending = Some(Ending::Cancelled);
+                    self.store.stop_job(id, self.clock.now().into()).await?;
+                    limit = Box::pin(self.clock.sleep(invocation.kill_grace));
+                }
+                () = &mut limit => match ending {
+                    None => {
+                        ending = Some(Ending::TimedOut);
+                        self.store.stop_job(id, self.clock.now().into()).await?;
+                        limit = Box::pin(self.clock.sleep(invocation.kill_grace));
+                    }
+                    Some(_) => {
+                        let worker = news.borrow().worker.clone();
+                        return Ok(ended(None, worker, ending, definition, invocation));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Puts what was printed behind that line into the attempt's log; gives the last line's place.
+    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, StoreError> {
+        loop {
+            let rows = awaited::lines_after(self.store.read(), id, after).await?;
+            let Some(last) = rows.last() else { return Ok(after) };
+            after = last.seq;
+            for row in rows {
+                let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
+                log.write(stream, row.text).await;
+            }
+        }
+    }
+}
+
+impl Jobs for Desk {
+    fn carry_out<'a>(
+        &'a self,
+        definition: &'a Worker,
+        invocation: &'a Invocation,
+        log: &'a Log<'a>,
+        stop: &'a CancellationToken,
+    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+        Box::pin(async move {
+            let attempt = self.attempt(definition, invocation, log, stop).await;
+            attempt.unwrap_or_else(|error| Outcome::Failed {
+                message: format!("failed to hand it to a worker: {error}"),
+                output: json!({}),
+            })
+        })
+    }
+}
+
+fn is_ended(state: State) -> bool {
+    !matches!(state, State::Waiting | State::Held)
+}
+
+/// What a worker is told of the run.
+fn about(invocation: &Invocation) -> Value {
+    json!({
+        "id": invocation.run_id,
+        "attempt": invocation.attempt,
+        "task": invocation.task,
+        "namespace": invocation.namespace,
+        "schedule": invocation.schedule,
+        "scheduledAt": invocation.scheduled_at.map(|at| at.to_rfc3339()),
+        "idempotencyKey": invocation.idempotency_key,
+        "traceparent": invocation.traceparent,
+    })
+}
+
+/// How the attempt ended, by how its job did.
+fn ended(
+    row: Option<Model>,
+    worker: Option<String>,
+    ending: Option<Ending>,
+    definition: &Worker,
+    invocation: &Invocation,
+) -> Outcome {
+    let seen = |more: Value| {
+        let mut seen = json!({ "worker": worker });
+        if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {
+            seen.extend(more);
+        }
+        seen
+    };
+    let who = worker.as_deref().unwrap_or("somebody");
+    match ending {
+        Some(Ending::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(Ending::TimedOut) => {
+            let limit = invocation.timeout;
+            let queue = &definition.queue;
+            let message = match &worker {
+                Some(worker) => format!("the worker {worker} did not end it within {limit:?}"),
+                None => format!("no worker of the queue {queue} took it within {limit:?}"),
+            };
+            return Outcome::TimedOut { message, output: seen(json!({})) };
+        }
+        None => {}
+    }
+    let Some(row) = row else {
+        let message = "its job was removed".to_owned();
+        return Outcome::Failed { message, output: seen(json!({})) };
+    };
+    match row.state {
+        State::Succeeded => completed(who, row.output.unwrap_or_default()),
+        State::Failed => Outcome::Failed {
+            message: row.error.unwrap_or_default(),
+            output: seen(json!({ "retry": !row.is_final })),
+        },
+        State::Lost => {
+            let message = format!("the worker {who} was lost: it left, or was not heard in time");
+            Outcome::Failed { message, output: seen(json!({})) }
+        }
+        State::Cancelled | State::Waiting | State::Held => Outcome::Failed {
+            message: "its job was taken back".to_owned(),
+            output: seen(json!({})),
+        },
+    }
+}

@@ -1,0 +1,15 @@
+//! Attempts that workers carry out.
+//!
+//! Promises: an attempt of a `worker` target is one job in the tables, and ends with it. The node that
+//! holds the run waits for the job as it would for an answer, so retries, timeouts, cancelling and
+//! recovery are those of every target. It says every few seconds that it waits: the words of workers
+//! about a job that nobody waits for change nothing. A worker that is not heard for the job's lease
+//! has lost it.
+//!
+//! However many attempts wait, a node asks the tables for all of them at once, whenever something was
+//! written: `watcher`. `desk` carries out one attempt.
+
+mod desk;
+mod watcher;
+
+pub(crate) use desk::Desk;

@@ -1,0 +1,120 @@
+//! Tasks that a program of one's own carries out: it pulls them from a queue. The program may be
+//! anywhere and in any language; docs/workers.md says how it speaks.
+
+use std::{fmt, pin::Pin};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Invocation, Outcome, TargetError, log::Log, result};
+
+/// The longest name of a queue, a task or a tag.
+const MAX_NAME: usize = 64;
+/// As in a request's body.
+const MAX_INPUT_BYTES: usize = 256 * 1024;
+const MAX_TAGS: usize = 16;
+
+/// A task for whoever pulls from the queue: `{"worker": {"queue": "emails", "task": "send"}}`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Worker {
+    /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
+    pub queue: String,
+    /// What the worker is to do, by its name there: 1 to 64 of a-z A-Z 0-9 . _ -
+    pub task: String,
+    /// What the worker is given; texts in it may be templates. The run's context if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// What the worker must have, each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// What carries jobs to workers and waits for their end.
+pub trait Jobs: Send + Sync + fmt::Debug {
+    /// Carries out an attempt. Dropped, it waits no more, and late words of the worker change
+    /// nothing.
+    fn carry_out<'a>(
+        &'a self,
+        definition: &'a Worker,
+        invocation: &'a Invocation,
+        log: &'a Log<'a>,
+        stop: &'a CancellationToken,
+    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+}
+
+/// Whether a text may be the name of a queue.
+pub fn is_queue_name(name: &str) -> bool {
+    is_made_of(name, ".-_")
+}
+
+/// Whether a text may be a tag of a worker.
+pub fn is_worker_tag(tag: &str) -> bool {
+    is_made_of(tag, ".-_=")
+}
+
+fn is_made_of(name: &str, marks: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || marks.contains(c);
+    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// Whether what a worker gives back can be kept; if not, what is wrong with it.
+pub fn check_output(output: &Value) -> Result<(), String> {
+    // What is no object is kept beside what tasks give back to their run.
+    let object = if output.is_object() { output.clone() } else { json!({ "value": output }) };
+    result::keep(&mut json!({}), object)
+}
+
+/// A job that a worker completed, as the outcome of its attempt: an object is what the task gives
+/// back to its run.
+pub fn completed(worker: &str, output: Value) -> Outcome {
+    let mut seen = json!({ "worker": worker });
+    let kept = match output {
+        Value::Null => Ok(()),
+        object @ Value::Object(_) => result::keep(&mut seen, object),
+        value @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            seen["value"] = value;
+            Ok(())
+        }
+    };
+    match kept {
+        Ok(()) => Outcome::Succeeded { output: seen },
+        Err(message) => Outcome::Failed { message, output: seen },
+    }
+}
+
+impl Worker {
+    /// Whether it can be carried out as it is written.
+    pub(super) fn check(&self) -> Result<(), TargetError> {
+        let name = "write 1 to 64 of a-z 0-9 . _ -";
+        if !is_queue_name(&self.queue) {
+            return Err(TargetError::invalid("worker.queue", "is no name of a queue", name));
+        }
+        let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        if !(1..=MAX_NAME).contains(&self.task.len()) || !self.task.chars().all(fits) {
+            let help = "write 1 to 64 of a-z A-Z 0-9 . _ -";
+            return Err(TargetError::invalid("worker.task", "is no name of a task", help));
+        }
+        if self.tags.len() > MAX_TAGS {
+            let problem = format!("has {} tags; the limit is {MAX_TAGS}", self.tags.len());
+            return Err(TargetError::invalid("worker.tags", problem, "leave some out"));
+        }
+        if let Some(index) = self.tags.iter().position(|tag| !is_worker_tag(tag)) {
+            let field = format!("worker.tags[{index}]");
+            return Err(TargetError::invalid(
+                field,
+                "is no tag",
+                "write 1 to 64 of a-z 0-9 . _ - =",
+            ));
+        }
+        let size = self.input.as_ref().map_or(0, |input| input.to_string().len());
+        if size > MAX_INPUT_BYTES {
+            let problem = format!("has {size} bytes; the limit is {MAX_INPUT_BYTES}");
+            let help = "hand over a place where the worker finds it";
+            return Err(TargetError::invalid("worker.input", problem, help));
+        }
+        Ok(())
+    }
+}

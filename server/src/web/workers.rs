@@ -1,0 +1,296 @@
+//! The protocol of workers: JSON by POST. docs/workers.md describes it.
+
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Web, auth::Asking, refusal};
+use crate::{
+    access::{Viewer, ViewerKind},
+    commands::{
+        BadInput, CommandError,
+        workers::{HEARTBEAT_SECONDS, Job, MAX_WAIT_SECONDS, NewWorker, WorkerError},
+    },
+    store::workers::jobs::Claim,
+};
+
+/// A result of 256 KiB, as texts may be escaped, or a heartbeat that names a thousand jobs.
+pub(super) const BODY: usize = 1024 * 1024;
+
+/// A worker's lease of a job, in seconds.
+const LEASE_SECONDS: u64 = 30;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Register {
+    protocol: u32,
+    #[serde(default = "default_namespace")]
+    namespace: String,
+    name: String,
+    queues: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    capacity: i32,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    client: String,
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Poll {
+    worker_id: Uuid,
+    free: u64,
+    #[serde(default)]
+    wait_seconds: u64,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: Uuid,
+    token: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Heartbeat {
+    worker_id: Uuid,
+    #[serde(default)]
+    jobs: Vec<Named>,
+    #[serde(default)]
+    draining: bool,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    stream: Stream,
+    text: String,
+}
+
+#[derive(Deserialize, Default, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Stream {
+    #[default]
+    Stdout,
+    Stderr,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfJob<T> {
+    worker_id: Uuid,
+    id: Uuid,
+    token: String,
+    #[serde(flatten)]
+    said: T,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    lines: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+struct Complete {
+    #[serde(default)]
+    output: Value,
+}
+
+#[derive(Deserialize)]
+struct Fail {
+    message: String,
+    #[serde(default = "yes")]
+    retry: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+struct Extend {
+    seconds: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Leave {
+    worker_id: Uuid,
+}
+
+/// One word of a worker.
+pub(super) async fn word(
+    State(web): State<Web>,
+    Path(word): Path<String>,
+    Extension(asking): Extension<Asking>,
+    body: Bytes,
+) -> Response {
+    let viewer = asking.viewer.filter(|viewer| viewer.kind == ViewerKind::Token);
+    let Some(viewer) = viewer else {
+        return told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "send a bearer token", None);
+    };
+    match answered(&web, &viewer, &word, &body).await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Value, WorkerError> {
+    let commands = &web.commands;
+    match word {
+        "register" => {
+            let asked: Register = read(body)?;
+            let new = NewWorker {
+                protocol: asked.protocol,
+                namespace: asked.namespace,
+                name: asked.name,
+                queues: asked.queues,
+                tags: asked.tags,
+                capacity: asked.capacity,
+                version: asked.version,
+                client: asked.client,
+            };
+            let id = commands.register_worker(who, new).await?;
+            Ok(json!({
+                "workerId": id, "leaseSeconds": LEASE_SECONDS,
+                "heartbeatSeconds": HEARTBEAT_SECONDS, "maxWaitSeconds": MAX_WAIT_SECONDS,
+            }))
+        }
+        "poll" => {
+            let Poll { worker_id, free, wait_seconds } = read(body)?;
+            let asked = (free, wait_seconds);
+            let polled = commands.poll_jobs(who, worker_id, asked, &web.draining).await?;
+            let jobs: Vec<Value> = polled.jobs.into_iter().map(job).collect();
+            Ok(json!({ "jobs": jobs, "stop": polled.stop, "drain": polled.drain }))
+        }
+        "heartbeat" => {
+            let Heartbeat { worker_id, jobs, draining } = read(body)?;
+            let claims: Vec<Claim> = jobs.into_iter().map(claim).collect();
+            let kept = commands.keep_jobs(who, worker_id, &claims, draining).await?;
+            let drain = web.draining.is_cancelled();
+            Ok(json!({ "lost": kept.lost, "stop": kept.stop, "drain": drain }))
+        }
+        "log" => {
+            let asked: OfJob<Log> = read(body)?;
+            let lines = asked.said.lines.into_iter();
+            let lines = lines.map(|line| (line.stream == Stream::Stderr, line.text)).collect();
+            let claim = Claim { id: asked.id, token: asked.token };
+            commands.log_job(who, asked.worker_id, &claim, lines).await?;
+            Ok(json!({}))
+        }
+        "complete" => {
+            let asked: OfJob<Complete> = read(body)?;
+            let claim = Claim { id: asked.id, token: asked.token };
+            commands.complete_job(who, asked.worker_id, &claim, asked.said.output).await?;
+            Ok(json!({}))
+        }
+        "fail" => {
+            let asked: OfJob<Fail> = read(body)?;
+            let claim = Claim { id: asked.id, token: asked.token };
+            let why = (asked.said.message, !asked.said.retry);
+            commands.fail_job(who, asked.worker_id, &claim, why).await?;
+            Ok(json!({}))
+        }
+        "extend" => {
+            let asked: OfJob<Extend> = read(body)?;
+            let claim = Claim { id: asked.id, token: asked.token };
+            let seconds = asked.said.seconds;
+            commands.extend_job(who, asked.worker_id, &claim, seconds).await?;
+            Ok(json!({ "leaseSeconds": seconds }))
+        }
+        "leave" => {
+            let Leave { worker_id } = read(body)?;
+            commands.unregister_worker(who, worker_id).await?;
+            Ok(json!({}))
+        }
+        other => Err(CommandError::not_found("word of the worker protocol", other).into()),
+    }
+}
+
+fn claim(named: Named) -> Claim {
+    Claim { id: named.id, token: named.token }
+}
+
+fn job(job: Job) -> Value {
+    json!({
+        "id": job.id, "token": job.token, "queue": job.queue, "task": job.task,
+        "input": job.input, "timeoutSeconds": job.timeout.as_secs_f64(), "run": job.about,
+    })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, WorkerError> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "body".to_owned() } else { path };
+        let problem = format!("cannot be read: {}", error.into_inner());
+        BadInput::new(field, "", problem, "see docs/workers.md for its shape").into()
+    })
+}
+
+fn refused(error: &WorkerError) -> Response {
+    let text = error.to_string();
+    match error {
+        WorkerError::Bad(bad) => {
+            told(StatusCode::BAD_REQUEST, "BAD_USER_INPUT", &text, Some(&bad.field))
+        }
+        WorkerError::Protocol { .. } => {
+            told(StatusCode::UPGRADE_REQUIRED, "PROTOCOL", &text, Some("protocol"))
+        }
+        WorkerError::Unknown => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
+        WorkerError::Stale => told(StatusCode::CONFLICT, "STALE", &text, None),
+        WorkerError::TooMany(_) => later(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", &text),
+        WorkerError::Command(error) => of_command(error),
+    }
+}
+
+fn of_command(error: &CommandError) -> Response {
+    let text = error.to_string();
+    match error {
+        CommandError::NotFound { .. } => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
+        CommandError::Unauthenticated => {
+            told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", &text, None)
+        }
+        CommandError::Forbidden { .. }
+        | CommandError::Denied { .. }
+        | CommandError::OtherQueue { .. } => told(StatusCode::FORBIDDEN, "FORBIDDEN", &text, None),
+        other @ (CommandError::BadInput(_)
+        | CommandError::Conflict { .. }
+        | CommandError::Quota { .. }
+        | CommandError::TooOften(_)
+        | CommandError::Unreadable { .. }
+        | CommandError::Store(_)
+        | CommandError::Engine(_)) => match other.unavailable() {
+            Some(why) => later(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
+            None => {
+                let defect = refusal::Refusal::internal(other).into_response();
+                let text = "the server could not answer; its log says why";
+                told(defect.status(), "INTERNAL", text, None)
+            }
+        },
+    }
+}
+
+fn later(status: StatusCode, code: &str, text: &str) -> Response {
+    let mut answer = told(status, code, text, None);
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+    answer
+}
+
+fn told(status: StatusCode, code: &str, message: &str, field: Option<&str>) -> Response {
+    let error = json!({ "code": code, "message": message, "field": field });
+    (status, Json(json!({ "error": error }))).into_response()
+}

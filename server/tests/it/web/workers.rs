@@ -1,0 +1,375 @@
+//! Programs that pull tasks, as they speak to the built server.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Command, Server, TestDatabase, on_both};
+
+on_both!(
+    a_worker_pulls_a_task_logs_and_completes_it,
+    a_failure_is_tried_again_unless_the_worker_knows_better,
+    a_job_is_one_workers_however_many_pull,
+    a_cancelled_run_is_stopped_and_late_words_change_nothing,
+    what_a_worker_leaves_behind_is_lost_and_tried_again,
+    a_token_of_queues_opens_these_and_nothing_else,
+    bad_words_name_their_field,
+);
+
+/// Somebody who may do everything, at a server that runs.
+struct Desk {
+    server: Server,
+    token: String,
+}
+
+impl Desk {
+    fn open(database: &TestDatabase) -> Self {
+        let create = ["token", "create", "desk", "--role", "admin"];
+        let token = Command::new(&create).on(database).run().done().trim().to_owned();
+        Self { server: Server::start(database), token }
+    }
+
+    async fn graphql(&self, query: &str, variables: Value) -> Value {
+        let body = json!({ "query": query, "variables": variables });
+        let request = self.server.post("/graphql").bearer_auth(&self.token).json(&body);
+        let answer: Value = request.send().await.unwrap().json().await.unwrap();
+        assert!(answer["errors"].is_null(), "{query}: {answer}");
+        answer["data"].clone()
+    }
+
+    /// Says one word of the protocol; gives the status and the answer.
+    async fn word(&self, word: &str, said: Value) -> (StatusCode, Value) {
+        self.word_by(&self.token, word, said).await
+    }
+
+    async fn word_by(&self, token: &str, word: &str, said: Value) -> (StatusCode, Value) {
+        let request = self.server.post(&format!("/worker/v1/{word}")).bearer_auth(token);
+        let answer = request.json(&said).send().await.unwrap();
+        (answer.status(), answer.json().await.unwrap())
+    }
+
+    async fn ok(&self, word: &str, said: Value) -> Value {
+        let (status, answer) = self.word(word, said).await;
+        assert_eq!(status, StatusCode::OK, "{word}: {answer}");
+        answer
+    }
+
+    async fn worker(&self, name: &str, capacity: i32) -> Value {
+        let registered = self.ok("register", program(name, capacity)).await;
+        assert_eq!(registered["maxWaitSeconds"], 20, "{registered}");
+        registered["workerId"].clone()
+    }
+
+    /// Makes a schedule whose task goes to the queue `emails`, and runs it; gives the run's key.
+    async fn run(&self, name: &str, task: Value) -> Value {
+        let made = self
+            .graphql(
+                "mutation ($input: CreateScheduleInput!) {
+                    createSchedule(input: $input) { schedule { id } } }",
+                json!({ "input": {
+                    "name": name, "timing": { "expressions": ["0 0 1 1 *"] },
+                    "context": { "customer": 42 }, "task": task,
+                } }),
+            )
+            .await;
+        self.trigger(&made["createSchedule"]["schedule"]["id"]).await
+    }
+
+    async fn trigger(&self, schedule: &Value) -> Value {
+        let trigger = "mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }";
+        let made = self.graphql(trigger, json!({ "id": schedule })).await;
+        made["triggerSchedule"]["run"]["id"].clone()
+    }
+
+    /// The next job of the worker.
+    async fn job(&self, worker: &Value) -> Value {
+        for _ in 0..3 {
+            let polled =
+                self.ok("poll", json!({ "workerId": worker, "free": 1, "waitSeconds": 20 })).await;
+            if let Some(job) = polled["jobs"].get(0) {
+                return job.clone();
+            }
+        }
+        panic!("there was no job within a minute");
+    }
+
+    /// The run, once it has ended.
+    async fn ended(&self, run: &Value) -> Value {
+        let look = async {
+            loop {
+                let query =
+                    "query ($id: UUID!) { run(id: $id) { state error output attempt finishedAt
+                    tasks { attempts { attempt state error output } } } }";
+                let answer = self.graphql(query, json!({ "id": run })).await;
+                if !answer["run"]["finishedAt"].is_null() {
+                    return answer["run"].clone();
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), look).await.unwrap()
+    }
+}
+
+fn program(name: &str, capacity: i32) -> Value {
+    json!({
+        "protocol": 1, "name": name, "queues": ["emails"], "tags": ["eu"], "capacity": capacity,
+        "version": "7", "client": "test/1",
+    })
+}
+
+fn task(input: Value) -> Value {
+    json!({ "target": { "worker": { "queue": "emails", "task": "send", "input": input } } })
+}
+
+fn of(worker: &Value, job: &Value, more: Value) -> Value {
+    let mut said = json!({ "workerId": worker, "id": job["id"], "token": job["token"] });
+    said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    said
+}
+
+async fn a_worker_pulls_a_task_logs_and_completes_it(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 2).await;
+    let run = desk.run("nightly", task(json!({ "to": "customer {{ context.customer }}" }))).await;
+    let job = desk.job(&worker).await;
+    assert_eq!((&job["queue"], &job["task"]), (&json!("emails"), &json!("send")));
+    assert_eq!(job["input"], json!({ "to": "customer 42" }));
+    assert_eq!((&job["run"]["id"], &job["run"]["attempt"]), (&run, &json!(1)));
+    assert_eq!(job["run"]["schedule"], "nightly");
+
+    let named = json!([{ "id": job["id"], "token": job["token"] }]);
+    let kept = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
+    assert_eq!(kept, json!({ "lost": [], "stop": [], "drain": false }));
+    desk.ok("extend", of(&worker, &job, json!({ "seconds": 60 }))).await;
+    let lines = json!([{ "text": "one" }, { "stream": "stderr", "text": "two" }]);
+    desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    let done = of(&worker, &job, json!({ "output": { "sent": 3 } }));
+    desk.ok("complete", done.clone()).await;
+    // The answer may have been lost.
+    desk.ok("complete", done).await;
+    let (status, answer) =
+        desk.word("complete", of(&worker, &job, json!({ "output": { "sent": 4 } }))).await;
+    assert_eq!((status, &answer["error"]["code"]), (StatusCode::CONFLICT, &json!("STALE")));
+
+    let ended = desk.ended(&run).await;
+    assert_eq!(ended["state"], "SUCCEEDED", "{ended}");
+    let output = &ended["tasks"][0]["attempts"][0]["output"];
+    assert_eq!((&output["result"]["sent"], &output["worker"]), (&json!(3), &json!("mailer")));
+    let log = "query ($id: UUID!) { taskLog(runId: $id, first: 50) { nodes { stream text } } }";
+    let log = desk.graphql(log, json!({ "id": run })).await;
+    let log = log["taskLog"]["nodes"].clone();
+    let texts: Vec<&str> =
+        log.as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["the worker mailer took it", "one", "two"], "{log}");
+    assert_eq!(log[2]["stream"], "STDERR");
+}
+
+async fn a_failure_is_tried_again_unless_the_worker_knows_better(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 2).await;
+    let mut task = task(json!({}));
+    task["retry"] = json!({ "maxAttempts": 3, "initialSeconds": 0, "maxSeconds": 0 });
+    let run = desk.run("nightly", task).await;
+    let first = desk.job(&worker).await;
+    desk.ok("fail", of(&worker, &first, json!({ "message": "the mail server is away" }))).await;
+    let second = desk.job(&worker).await;
+    assert_eq!(second["run"]["attempt"], 2);
+    assert_ne!(second["id"], first["id"]);
+    assert_eq!(second["run"]["idempotencyKey"], first["run"]["idempotencyKey"]);
+    let why = json!({ "message": "there is no such customer", "retry": false });
+    desk.ok("fail", of(&worker, &second, why)).await;
+    let ended = desk.ended(&run).await;
+    assert_eq!((&ended["state"], &ended["attempt"]), (&json!("FAILED"), &json!(2)), "{ended}");
+    assert_eq!(ended["error"], "there is no such customer");
+    let attempts = &ended["tasks"][0]["attempts"];
+    assert_eq!(attempts[0]["error"], "the mail server is away", "{attempts}");
+}
+
+async fn a_job_is_one_workers_however_many_pull(database: TestDatabase) {
+    const JOBS: usize = 40;
+    let desk = Desk::open(&database);
+    let mut runs = vec![desk.run("nightly", task(json!({}))).await];
+    let schedule = desk.graphql("{ schedules { nodes { id } } }", json!({})).await;
+    let schedule = schedule["schedules"]["nodes"][0]["id"].clone();
+    for _ in 1..JOBS {
+        runs.push(desk.trigger(&schedule).await);
+    }
+    let pulls = async |name: &str| {
+        let worker = desk.worker(name, 5).await;
+        let mut mine = Vec::new();
+        let mut idle = 0;
+        while idle < 2 {
+            let ask = json!({ "workerId": worker, "free": 5, "waitSeconds": 1 });
+            let polled = desk.ok("poll", ask).await;
+            let jobs = polled["jobs"].as_array().unwrap().clone();
+            idle = if jobs.is_empty() { idle + 1 } else { 0 };
+            assert!(jobs.len() <= 5, "no more than there is room for");
+            for job in jobs {
+                mine.push(job["id"].to_string());
+                desk.ok("complete", of(&worker, &job, json!({}))).await;
+            }
+        }
+        mine
+    };
+    let (a, b, c, d) = tokio::join!(pulls("a"), pulls("b"), pulls("c"), pulls("d"));
+    let all: Vec<String> = [a, b, c, d].concat();
+    assert_eq!(all.len(), JOBS, "nothing is lost, nothing is doubled");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), JOBS);
+    for run in &runs {
+        assert_eq!(desk.ended(run).await["state"], "SUCCEEDED");
+    }
+}
+
+async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 2).await;
+    let mut task = task(json!({}));
+    task["killGraceSeconds"] = json!(1);
+    let run = desk.run("nightly", task).await;
+    let job = desk.job(&worker).await;
+    let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+    desk.graphql(cancel, json!({ "id": run })).await;
+    // Whoever waits for jobs is told at once.
+    let ask = json!({ "workerId": worker, "free": 0, "waitSeconds": 20 });
+    let named = json!([{ "id": job["id"], "token": job["token"] }]);
+    let polled = desk.ok("poll", ask).await;
+    let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
+    let told = [&polled["stop"], &beat["stop"], &beat["lost"]];
+    assert!(told.iter().any(|list| list[0] == job["id"]), "{polled} {beat}");
+    assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
+    let (status, answer) = desk.word("complete", of(&worker, &job, json!({}))).await;
+    assert_eq!((status, &answer["error"]["code"]), (StatusCode::CONFLICT, &json!("STALE")));
+    let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
+    assert_eq!(beat["lost"][0], job["id"]);
+    // Nor does anybody else's word.
+    let forged = json!({ "id": job["id"], "token": "carjob_forged" });
+    let (status, _) = desk.word("complete", of(&worker, &forged, json!({}))).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+}
+
+async fn what_a_worker_leaves_behind_is_lost_and_tried_again(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let leaving = desk.worker("leaving", 1).await;
+    let mut task = task(json!({}));
+    task["retry"] = json!({ "maxAttempts": 2, "initialSeconds": 0, "maxSeconds": 0 });
+    let run = desk.run("nightly", task).await;
+    let job = desk.job(&leaving).await;
+    desk.ok("leave", json!({ "workerId": leaving })).await;
+    let (status, answer) = desk.word("complete", of(&leaving, &job, json!({}))).await;
+    assert_eq!((status, &answer["error"]["code"]), (StatusCode::NOT_FOUND, &json!("NOT_FOUND")));
+    let other = desk.worker("other", 1).await;
+    let again = desk.job(&other).await;
+    assert_eq!(again["run"]["attempt"], 2);
+    desk.ok("complete", of(&other, &again, json!({}))).await;
+    let ended = desk.ended(&run).await;
+    assert_eq!(ended["state"], "SUCCEEDED", "{ended}");
+    let error = ended["tasks"][0]["attempts"][0]["error"].as_str().unwrap();
+    assert!(error.starts_with("the worker leaving was lost"), "{error}");
+}
+
+async fn a_token_of_queues_opens_these_and_nothing_else(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    Command::new(&add).on(&database).input("correct horse battery\n").run().done();
+    let signed_in = desk.server.sign_in("ada", "correct horse battery").await;
+    let cookie = crate::support::cookie(&signed_in);
+    let create = "mutation { createApiToken(input: { name: \"pulls\", role: OPERATOR, \
+        queues: [\"emails\"] }) { secret apiToken { queues } } }";
+    let made = desk.server.post("/graphql").header(reqwest::header::COOKIE, cookie);
+    let made = made.json(&json!({ "query": create })).send().await.unwrap();
+    let made: Value = made.json().await.unwrap();
+    let made = &made["data"]["createApiToken"];
+    assert_eq!(made["apiToken"]["queues"], json!(["emails"]), "{made}");
+    let token = made["secret"].as_str().unwrap();
+
+    let (status, answer) = desk.word_by(token, "register", program("mailer", 1)).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let worker = answer["workerId"].clone();
+    let mut other = program("mailer", 1);
+    other["queues"] = json!(["emails", "invoices"]);
+    let (status, answer) = desk.word_by(token, "register", other).await;
+    assert_eq!((status, &answer["error"]["code"]), (StatusCode::FORBIDDEN, &json!("FORBIDDEN")));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("invoices"), "{answer}");
+    // Another program cannot speak as it.
+    let (status, _) = desk.word("poll", json!({ "workerId": worker, "free": 1 })).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let asked = json!({ "query": "{ schedules { nodes { id } } }" });
+    let asked = desk.server.post("/graphql").bearer_auth(token).json(&asked);
+    let refused: Value = asked.send().await.unwrap().json().await.unwrap();
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused}");
+    // A session of the browser is no worker.
+    let nobody = desk.server.post("/worker/v1/register").json(&program("x", 1));
+    assert_eq!(nobody.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+}
+
+async fn bad_words_name_their_field(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let with = |key: &str, value: Value| {
+        let mut said = program("mailer", 1);
+        said[key] = value;
+        said
+    };
+    for (said, field) in [
+        (with("name", json!("a b")), "name"),
+        (with("queues", json!([])), "queues"),
+        (with("queues", json!(["emails", "No!"])), "queues[1]"),
+        (with("tags", json!(["A"])), "tags[0]"),
+        (with("capacity", json!(0)), "capacity"),
+        (with("capacity", json!("many")), "capacity"),
+        (with("version", json!("x".repeat(200))), "version"),
+    ] {
+        let (status, answer) = desk.word("register", said).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+        assert_eq!(answer["error"]["field"], field, "{answer}");
+    }
+    let (status, answer) = desk.word("register", with("protocol", json!(9))).await;
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (StatusCode::UPGRADE_REQUIRED, &json!("PROTOCOL"))
+    );
+    let (status, _) = desk.word("register", with("namespace", json!("nowhere"))).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let (status, _) = desk.word("dance", json!({})).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+
+    let worker = desk.worker("mailer", 1).await;
+    desk.run("nightly", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    let long = "x".repeat(300 * 1024);
+    for (word, said, field) in [
+        ("poll", json!({ "workerId": worker, "free": 1, "waitSeconds": 60 }), "waitSeconds"),
+        ("complete", of(&worker, &job, json!({ "output": { "text": long } })), "output"),
+        ("complete", of(&worker, &job, json!({ "output": { "text": "a\u{0}" } })), "output"),
+        ("fail", of(&worker, &job, json!({ "message": " " })), "message"),
+        ("fail", of(&worker, &job, json!({ "message": "x".repeat(5_000) })), "message"),
+        ("extend", of(&worker, &job, json!({ "seconds": 1_000_000 })), "seconds"),
+        (
+            "log",
+            of(&worker, &job, json!({ "lines": [{ "text": "x".repeat(17_000) }] })),
+            "lines[0].text",
+        ),
+    ] {
+        let (status, answer) = desk.word(word, said).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{word}: {answer}");
+        assert_eq!(answer["error"]["field"], field, "{word}: {answer}");
+    }
+    // None of it has ended the job.
+    desk.ok("complete", of(&worker, &job, json!({}))).await;
+    for (target, field) in [
+        (json!({ "queue": "No!", "task": "send" }), "task.target.worker.queue"),
+        (json!({ "queue": "emails", "task": "s p" }), "task.target.worker.task"),
+    ] {
+        let body = json!({
+            "query": "mutation ($input: CreateScheduleInput!) {
+                createSchedule(input: $input) { schedule { id } } }",
+            "variables": { "input": {
+                "name": "bad", "timing": { "expressions": ["0 0 1 1 *"] },
+                "task": { "target": { "worker": target } },
+            } },
+        });
+        let refused = desk.server.post("/graphql").bearer_auth(&desk.token).json(&body);
+        let refused: Value = refused.send().await.unwrap().json().await.unwrap();
+        assert_eq!(refused["errors"][0]["extensions"]["field"], field, "{refused}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The attributes of `carillon-worker`; its documentation describes them.
+
+mod arguments;
+mod expand;
+mod schedule;
+
+use proc_macro::TokenStream;
+
+use crate::expand::Kind;
+
+/// Declares an async function as a task that jobs of a queue call by its name.
+#[proc_macro_attribute]
+pub fn task(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    attribute(Kind::Task, arguments, item)
+}
+
+/// Declares an async function as a task, and when it runs.
+#[proc_macro_attribute]
+pub fn scheduled(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    attribute(Kind::Scheduled, arguments, item)
+}
+
+fn attribute(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let item = proc_macro2::TokenStream::from(item);
+    match expand::expand(kind, arguments.into(), item.clone()) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            // With the function as it is, so that nobody is told that it is not there as well.
+            let error = error.into_compile_error();
+            quote::quote!(#item #error).into()
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! When a function runs, checked by the calculator that the server fires it by.
+
+use std::time::Duration;
+
+use chrono::DateTime;
+use proc_macro2::Span;
+use serde_json::{Map, Value, json};
+use syn::LitStr;
+use timetable::{Definition, DstPolicy, Timetable};
+
+use crate::arguments::Arguments;
+
+const OVERLAPS: &[&str] =
+    &["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow"];
+
+/// A schedule as a module file has it, but for its target.
+pub(crate) struct Schedule {
+    pub(crate) name: String,
+    /// The keys of the schedule.
+    pub(crate) keys: String,
+    /// The keys of its task.
+    pub(crate) task_keys: String,
+    /// What the function gets.
+    pub(crate) input: Option<String>,
+}
+
+impl Schedule {
+    pub(crate) const KEYS: &[&str] = &[
+        "cron", "zone", "overlap", "queue", "name", "schedule", "input", "timeout", "attempts",
+        "note", "options",
+    ];
+
+    pub(crate) fn read(arguments: &Arguments, task: &str) -> syn::Result<Self> {
+        let cron = arguments.texts("cron")?;
+        if cron.is_empty() {
+            let problem = "`cron` is missing: write `cron = \"0 2 * * *\"`";
+            return Err(syn::Error::new(Span::call_site(), problem));
+        }
+        let zone = arguments.text("zone")?;
+        check_timing(&cron, zone.as_ref())?;
+
+        let mut keys = match arguments.text("options")? {
+            None => Map::new(),
+            Some(text) => json_object(&text)?,
+        };
+        keys.insert("when".to_owned(), cron.iter().map(LitStr::value).collect());
+        keys.insert("zone".to_owned(), json!(zone.map_or("UTC".to_owned(), |zone| zone.value())));
+        keys.insert("overlap".to_owned(), json!(overlap(arguments)?));
+        if let Some(note) = arguments.text("note")? {
+            keys.insert("note".to_owned(), json!(note.value()));
+        }
+
+        let mut task_keys = Map::new();
+        if let Some(timeout) = arguments.text("timeout")? {
+            task_keys.insert("timeout".to_owned(), json!(timeout.value()));
+        }
+        if let Some(attempts) = arguments.number("attempts")? {
+            let attempts: u32 = attempts.base10_parse()?;
+            task_keys.insert("retry".to_owned(), json!({ "max_attempts": attempts }));
+        }
+        let input = arguments.text("input")?.map(|text| json_object(&text)).transpose()?;
+        Ok(Self {
+            name: schedule_name(arguments, task)?,
+            keys: Value::Object(keys).to_string(),
+            task_keys: Value::Object(task_keys).to_string(),
+            input: input.map(|input| Value::Object(input).to_string()),
+        })
+    }
+}
+
+/// An expression that cannot be read is an error at that expression, and a zone at the zone.
+fn check_timing(cron: &[LitStr], zone: Option<&LitStr>) -> syn::Result<()> {
+    if let Some(zone) = zone {
+        timing(vec!["@daily".to_owned()], &zone.value())
+            .map_err(|problem| syn::Error::new(zone.span(), problem))?;
+    }
+    let name = zone.map_or("UTC".to_owned(), LitStr::value);
+    for each in cron {
+        timing(vec![each.value()], &name)
+            .map_err(|problem| syn::Error::new(each.span(), problem))?;
+    }
+    let all = cron.iter().map(LitStr::value).collect();
+    let last = cron.last().map_or_else(Span::call_site, LitStr::span);
+    timing(all, &name).map_err(|problem| syn::Error::new(last, problem))
+}
+
+fn timing(expressions: Vec<String>, zone: &str) -> Result<(), String> {
+    let definition = Definition {
+        expressions,
+        zone: zone.to_owned(),
+        dst: DstPolicy::default(),
+        anchor: DateTime::UNIX_EPOCH,
+        start: None,
+        end: None,
+        jitter: Duration::ZERO,
+        seed: [0; 16],
+    };
+    Timetable::new(&definition).map(drop).map_err(|error| error.to_string())
+}
+
+fn overlap(arguments: &Arguments) -> syn::Result<String> {
+    let Some(text) = arguments.text("overlap")? else { return Ok("skip".to_owned()) };
+    let value = text.value();
+    if OVERLAPS.contains(&value.as_str()) {
+        return Ok(value);
+    }
+    let problem = format!("`{value}` is no overlap; there is {}", OVERLAPS.join(", "));
+    Err(syn::Error::new(text.span(), problem))
+}
+
+fn json_object(text: &LitStr) -> syn::Result<Map<String, Value>> {
+    let refused = |problem: String| syn::Error::new(text.span(), problem);
+    match serde_json::from_str(&text.value()) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(refused("write a JSON object".to_owned())),
+        Err(error) => Err(refused(format!("this is no JSON: {error}"))),
+    }
+}
+
+fn schedule_name(arguments: &Arguments, task: &str) -> syn::Result<String> {
+    let Some(text) = arguments.text("schedule")? else { return Ok(task.to_owned()) };
+    let name = text.value();
+    let inner = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let fits = name.len() <= 128 && name.chars().all(inner);
+    if fits && is_edge(name.chars().next()) && is_edge(name.chars().last()) {
+        return Ok(name);
+    }
+    let help = "write 1 to 128 of A-Z a-z 0-9 . _ / -, with a letter or digit first and last";
+    Err(syn::Error::new(text.span(), help))
+}

@@ -1,0 +1,102 @@
+use std::{fmt, time::Duration};
+
+use reqwest::StatusCode;
+
+/// Why a program or a worker cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server refused a request.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// No answer came.
+    #[error("the server did not answer: {0}")]
+    Unanswered(#[from] reqwest::Error),
+    /// The server refused the module of a program. Nothing was changed.
+    #[error("module {module}: {problem}")]
+    Deploy {
+        /// The module's name.
+        module: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A program that contradicts itself, or a setting that cannot be.
+    #[error("{0}")]
+    Setting(String),
+}
+
+/// An answer of the server that is not a success.
+#[derive(Debug, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: u16,
+    /// The protocol's code, such as `FORBIDDEN`.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Error {
+    /// Whether the same request may succeed later.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Api(error) => error.status == 429 || error.status >= 500,
+            Self::Unanswered(error) => !error.is_builder(),
+            Self::Deploy { .. } | Self::Setting(_) => false,
+        }
+    }
+
+    /// Whether the job, or the worker, is not ours any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_status(StatusCode::NOT_FOUND) || self.is_status(StatusCode::CONFLICT)
+    }
+
+    pub(crate) fn is_status(&self, status: StatusCode) -> bool {
+        matches!(self, Self::Api(error) if error.status == status.as_u16())
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Api(error) => error.retry_after,
+            Self::Unanswered(_) | Self::Deploy { .. } | Self::Setting(_) => None,
+        }
+    }
+}
+
+/// Why a task failed. Every error becomes one by `?`, and another attempt may follow.
+pub struct Failure {
+    pub(crate) message: String,
+    pub(crate) retry: bool,
+}
+
+impl Failure {
+    /// Another attempt may succeed.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), retry: true }
+    }
+
+    /// Another attempt would fail as well, so the server makes none.
+    pub fn permanent(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), retry: false }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            message.push_str(": ");
+            message.push_str(&error.to_string());
+            source = error.source();
+        }
+        Self { message, retry: true }
+    }
+}

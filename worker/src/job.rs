@@ -1,0 +1,349 @@
+//! A job that this worker holds.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Error, Failure,
+    http::{Http, pause},
+    joblog::{JobLog, Stream, cut},
+    task::Declared,
+};
+
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+/// How long a future that was asked to end goes on before it is dropped.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+const LOG_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A job as the server hands it over.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Given {
+    pub(crate) id: String,
+    pub(crate) token: String,
+    queue: String,
+    pub(crate) task: String,
+    #[serde(default)]
+    input: Value,
+    timeout_seconds: f64,
+    run: Run,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    id: String,
+    attempt: u32,
+    task: String,
+    namespace: String,
+    schedule: Option<String>,
+    scheduled_at: Option<DateTime<Utc>>,
+    idempotency_key: String,
+    traceparent: Option<String>,
+}
+
+/// A job, as what the attributes make of a function sees it.
+#[derive(Clone)]
+pub struct Job(Arc<Held>);
+
+struct Held {
+    given: Given,
+    http: Http,
+    worker_id: String,
+    cancelled: CancellationToken,
+    reason: Mutex<Option<&'static str>>,
+    is_lost: AtomicBool,
+    log: JobLog,
+}
+
+/// What is to be told of a job that has ended.
+pub(crate) enum Ending {
+    Complete(Value),
+    Fail(Failure),
+}
+
+/// What a function sees of the job that it works on.
+#[derive(Clone)]
+pub struct Context(Job);
+
+impl Context {
+    /// The run that it is an attempt of.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.0.0.given.run.id
+    }
+
+    /// The first is 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.0.0.given.run.attempt
+    }
+
+    /// The name of the task in its workflow, which need not be the function's.
+    #[must_use]
+    pub fn task(&self) -> &str {
+        &self.0.0.given.run.task
+    }
+
+    /// The queue that it was in.
+    #[must_use]
+    pub fn queue(&self) -> &str {
+        &self.0.0.given.queue
+    }
+
+    /// The namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.0.0.given.run.namespace
+    }
+
+    /// The schedule's name; none for a run without one.
+    #[must_use]
+    pub fn schedule(&self) -> Option<&str> {
+        self.0.0.given.run.schedule.as_deref()
+    }
+
+    /// The instant that the run stands for.
+    #[must_use]
+    pub fn scheduled_at(&self) -> Option<DateTime<Utc>> {
+        self.0.0.given.run.scheduled_at
+    }
+
+    /// The same for each attempt: what makes an effect happen once.
+    #[must_use]
+    pub fn idempotency_key(&self) -> &str {
+        &self.0.0.given.run.idempotency_key
+    }
+
+    /// To be sent along with requests, so that traces hang together.
+    #[must_use]
+    pub fn traceparent(&self) -> Option<&str> {
+        self.0.0.given.run.traceparent.as_deref()
+    }
+
+    /// How long an attempt may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::try_from_secs_f64(self.0.0.given.timeout_seconds).unwrap_or(Duration::MAX)
+    }
+
+    /// Returns once the work is to end: the run was cancelled or timed out, another worker has the
+    /// job, or this worker's grace is over. The function is dropped five seconds later.
+    pub async fn cancelled(&self) {
+        self.0.0.cancelled.cancelled().await;
+    }
+
+    /// Whether the work is to end.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.0.cancelled.is_cancelled()
+    }
+
+    /// Writes to the log of the run. Lines are sent in batches, and all before the job ends.
+    pub fn log(&self, text: impl AsRef<str>) {
+        self.0.0.log.add(Stream::Stdout, text.as_ref());
+    }
+
+    /// As `log`, to a stream that is named.
+    pub fn log_to(&self, stream: Stream, text: impl AsRef<str>) {
+        self.0.0.log.add(stream, text.as_ref());
+    }
+
+    /// Keeps the job for so long without heartbeats; gives how long the server granted.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses it, or does not answer.
+    pub async fn extend(&self, time: Duration) -> Result<Duration, Error> {
+        let job = &self.0;
+        let body = job.body(json!({ "seconds": time.as_secs() }));
+        let answer = job.0.http.post("/worker/v1/extend", &body).await;
+        if answer.as_ref().is_err_and(Error::is_gone) {
+            job.lose();
+        }
+        Ok(Duration::from_secs(answer?["leaseSeconds"].as_u64().unwrap_or_default()))
+    }
+}
+
+impl Job {
+    /// What the job brings, as a function wants it.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit; the failure names the field.
+    pub fn input<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_path_to_error::deserialize(&self.0.given.input).map_err(|error| {
+            let path = error.path().to_string();
+            let field = if path == "." { "input" } else { &path };
+            Failure::permanent(format!("{field}: {}", error.inner()))
+        })
+    }
+
+    /// What the function sees of it.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        Context(self.clone())
+    }
+
+    /// What a function gave back, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// The function's own, and a value that is no JSON.
+    pub fn output<T: Serialize, E: Into<Failure>>(given: Result<T, E>) -> Result<Value, Failure> {
+        let value = given.map_err(Into::into)?;
+        serde_json::to_value(value)
+            .map_err(|error| Failure::permanent(format!("the output is no JSON: {error}")))
+    }
+
+    pub(crate) fn new(given: Given, http: Http, worker_id: String) -> Self {
+        Self(Arc::new(Held {
+            given,
+            http,
+            worker_id,
+            cancelled: CancellationToken::new(),
+            reason: Mutex::new(None),
+            is_lost: AtomicBool::new(false),
+            log: JobLog::default(),
+        }))
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.0.given.id
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.0.given.token
+    }
+
+    pub(crate) fn task(&self) -> &str {
+        &self.0.given.task
+    }
+
+    /// Asks the function to end.
+    pub(crate) fn stop(&self, reason: &'static str) {
+        self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+        self.0.cancelled.cancel();
+    }
+
+    /// Nothing that it gives back is wanted any more.
+    pub(crate) fn lose(&self) {
+        self.0.is_lost.store(true, Ordering::Release);
+        self.stop("the job is another's by now");
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.is_lost.load(Ordering::Acquire)
+    }
+
+    /// Runs the function. A panic is a failure of it.
+    pub(crate) async fn work(&self, task: Option<&Declared>) -> Ending {
+        let Some(task) = task else {
+            let problem = format!(
+                "this worker has no task named {:?}; during a rolling deploy another one may have it",
+                self.task()
+            );
+            return Ending::Fail(Failure::new(problem));
+        };
+        let mut running = tokio::spawn((task.run)(self.clone()));
+        let late = async {
+            self.0.cancelled.cancelled().await;
+            pause(END_PATIENCE).await;
+        };
+        tokio::select! {
+            ended = &mut running => match ended {
+                Ok(Ok(output)) => Ending::Complete(output),
+                Ok(Err(failure)) => Ending::Fail(failure),
+                Err(error) => Ending::Fail(Failure::new(format!("the function panicked: {error}"))),
+            },
+            () = late => {
+                running.abort();
+                let reason = *self.0.reason.lock().unwrap_or_else(PoisonError::into_inner);
+                let reason = reason.unwrap_or_default();
+                Ending::Fail(Failure::new(format!("ended, as asked: {reason}")))
+            }
+        }
+    }
+
+    /// Sends the lines that wait, in their order.
+    pub(crate) async fn flush(&self) {
+        let log = &self.0.log;
+        let _sending = log.sending.lock().await;
+        loop {
+            let lines = log.batch();
+            if lines.is_empty() || self.is_lost() {
+                return;
+            }
+            let body = self.body(json!({ "lines": lines }));
+            let never = CancellationToken::new();
+            let sent = self.0.http.call("/worker/v1/log", &body, &never);
+            // Otherwise these lines are gone: the result of the job matters more than they do.
+            if let Ok(Err(error)) = tokio::time::timeout(LOG_PATIENCE, sent).await
+                && error.is_gone()
+            {
+                self.lose();
+            }
+        }
+    }
+
+    /// Tells the server how it ended, until it has answered.
+    pub(crate) async fn tell(&self, ending: Ending, given_up: &CancellationToken) {
+        let failure = match ending {
+            Ending::Complete(output) => {
+                let body = self.body(json!({ "output": output }));
+                match self.0.http.call("/worker/v1/complete", &body, given_up).await {
+                    // An output that is too large, say. Another attempt would give the same.
+                    Err(Error::Api(error)) if matches!(error.status, 400 | 413) => {
+                        let said = error.message;
+                        Failure::permanent(format!("the server refused the output: {said}"))
+                    }
+                    told => return self.was_told(told),
+                }
+            }
+            Ending::Fail(failure) => failure,
+        };
+        let message = cut(&failure.message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
+        let body = self.body(json!({ "message": message, "retry": failure.retry }));
+        self.was_told(self.0.http.call("/worker/v1/fail", &body, given_up).await);
+    }
+
+    fn was_told(&self, told: Result<Value, Error>) {
+        match told {
+            Ok(_) => {}
+            Err(error) if error.is_gone() => {
+                tracing::info!(job = self.id(), %error, "the job is another's or has ended");
+            }
+            Err(error) => tracing::error!(job = self.id(), %error, "the end was not told"),
+        }
+    }
+
+    fn body(&self, mut more: Value) -> Value {
+        more["workerId"] = json!(self.0.worker_id);
+        more["id"] = json!(self.id());
+        more["token"] = json!(self.token());
+        more
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Job").field(&self.id()).finish()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Context").field(&self.0.id()).finish()
+    }
+}

@@ -1,0 +1,468 @@
+//! The loops of a worker: one pulls jobs, one keeps them, one sends lines.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, watch},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Error, Program,
+    http::{CLIENT, Http, delay_after, pause},
+    job::{Given, Job},
+    task::Declared,
+};
+
+const PROTOCOL: u32 = 1;
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
+const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
+/// Until the open poll ends, once the server knows that the worker takes no more; what was given
+/// out before arrives meanwhile.
+const END_OF_POLL: Duration = Duration::from_millis(100);
+const LATEST_END_OF_POLL: Duration = Duration::from_secs(2);
+
+/// Pulls jobs and runs their functions, until the process is asked to end.
+#[derive(Debug)]
+pub struct Worker {
+    url: String,
+    token: String,
+    name: Option<String>,
+    queues: BTreeSet<String>,
+    tags: Vec<String>,
+    capacity: usize,
+    version: String,
+    grace: Duration,
+    stopping: CancellationToken,
+    program: Program,
+}
+
+/// Asks a worker to end, from anywhere.
+#[derive(Clone, Debug)]
+pub struct Stopper(CancellationToken);
+
+impl Stopper {
+    /// As SIGTERM does: no more jobs, the grace for those at hand, then it leaves.
+    pub fn stop(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Worker {
+    /// One for the queues of the program's tasks, with eight jobs at once.
+    #[must_use]
+    pub fn new(url: impl Into<String>, token: impl Into<String>, program: &Program) -> Self {
+        Self {
+            url: url.into(),
+            token: token.into(),
+            name: None,
+            queues: program.tasks.values().map(|task| task.queue.to_owned()).collect(),
+            tags: Vec::new(),
+            capacity: 8,
+            version: String::new(),
+            grace: Duration::from_secs(30),
+            stopping: CancellationToken::new(),
+            program: program.clone(),
+        }
+    }
+
+    /// Under that name instead of the host's and the process's.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// From these queues only.
+    #[must_use]
+    pub fn queues<S: Into<String>>(mut self, queues: impl IntoIterator<Item = S>) -> Self {
+        self.queues = queues.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With what jobs may ask for.
+    #[must_use]
+    pub fn tags<S: Into<String>>(mut self, tags: impl IntoIterator<Item = S>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// So many jobs at once.
+    #[must_use]
+    pub fn capacity(mut self, capacity: usize) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// The program's version, to be shown.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// How long it leaves its jobs once it is asked to end.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// What asks it to end.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stopping.clone())
+    }
+
+    /// Works until SIGTERM, SIGINT or its stopper ask it to end, and the jobs at hand have ended.
+    ///
+    /// # Errors
+    ///
+    /// What cannot get better: a token that is void, a queue that it does not open, a server of
+    /// another protocol.
+    pub async fn run(self) -> Result<(), Error> {
+        self.program.check()?;
+        if self.queues.is_empty() {
+            let problem = "a worker without queues: give the program a task, or name the queues";
+            return Err(Error::Setting(problem.to_owned()));
+        }
+        let host = hostname::get().unwrap_or_default();
+        let pid = std::process::id();
+        let name = self.name.unwrap_or_else(|| format!("{}-{pid}", host.to_string_lossy()));
+        let registration = json!({
+            "protocol": PROTOCOL, "namespace": self.program.namespace(), "name": name,
+            "queues": self.queues, "tags": self.tags, "capacity": self.capacity,
+            "version": self.version, "client": CLIENT,
+        });
+        let loops = Arc::new(Loops {
+            http: Http::new(&self.url, &self.token)?,
+            registration,
+            capacity: self.capacity,
+            tasks: self.program.tasks.into_iter().collect(),
+            jobs: watch::Sender::default(),
+            stopping: self.stopping,
+            ended: CancellationToken::new(),
+            poll_ends: CancellationToken::new(),
+            beat_now: Notify::new(),
+            current: tokio::sync::Mutex::new(Registered::default()),
+            fatal: Mutex::new(None),
+        });
+        let done = loops.run(self.grace).await;
+        loops.ended.cancel();
+        match loops.fatal().take() {
+            Some(error) => Err(error),
+            None => done,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Registered {
+    worker_id: String,
+    heartbeat_seconds: f64,
+    max_wait_seconds: u64,
+}
+
+impl Registered {
+    fn heartbeat(&self) -> Duration {
+        Duration::try_from_secs_f64(self.heartbeat_seconds).unwrap_or(Duration::from_secs(10))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Polled {
+    jobs: Vec<Value>,
+    stop: Vec<String>,
+    lost: Vec<String>,
+    drain: bool,
+}
+
+struct Loops {
+    http: Http,
+    registration: Value,
+    capacity: usize,
+    tasks: HashMap<&'static str, Declared>,
+    jobs: watch::Sender<HashMap<String, Job>>,
+    /// Asked to end: no more polls.
+    stopping: CancellationToken,
+    /// All is told, or the grace is over: no more requests.
+    ended: CancellationToken,
+    poll_ends: CancellationToken,
+    beat_now: Notify,
+    current: tokio::sync::Mutex<Registered>,
+    fatal: Mutex<Option<Error>>,
+}
+
+impl Loops {
+    async fn run(self: &Arc<Self>, grace: Duration) -> Result<(), Error> {
+        self.follow_signals()?;
+        if self.register("").await.is_none() {
+            return Ok(());
+        }
+        let beating = tokio::spawn(self.clone().beat());
+        let flushing = tokio::spawn(self.clone().flush());
+        self.clone().poll().await;
+        self.drain(grace).await;
+        self.ended.cancel();
+        flushing.abort();
+        let _ = beating.await;
+        if self.fatal().is_none() {
+            self.leave().await;
+        }
+        Ok(())
+    }
+
+    fn follow_signals(self: &Arc<Self>) -> Result<(), Error> {
+        let refused = |error: std::io::Error| Error::Setting(format!("no signals: {error}"));
+        let mut terminate = signal(SignalKind::terminate()).map_err(refused)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(refused)?;
+        let loops = self.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                () = loops.stopping.cancelled() => {}
+                () = loops.ended.cancelled() => return,
+            }
+            loops.stopping.cancel();
+            // It says that it takes no more.
+            loops.beat_now.notify_one();
+            loops.ended.run_until_cancelled(pause(LATEST_END_OF_POLL)).await;
+            loops.poll_ends.cancel();
+        });
+        Ok(())
+    }
+
+    async fn poll(self: Arc<Self>) {
+        let mut failures = 0;
+        let mut jobs = self.jobs.subscribe();
+        while !self.stopping.is_cancelled() {
+            let room = jobs.wait_for(|jobs| jobs.len() < self.capacity);
+            let Some(Ok(held)) = self
+                .stopping
+                .run_until_cancelled(room)
+                .await
+                .map(|room| room.map(|jobs| jobs.len()))
+            else {
+                return;
+            };
+            let me = self.current.lock().await.clone();
+            let body = json!({
+                "workerId": me.worker_id, "free": self.capacity - held,
+                "waitSeconds": me.max_wait_seconds,
+            });
+            let timeout = Duration::from_secs(me.max_wait_seconds + 15);
+            let asked = self.http.post_within("/worker/v1/poll", &body, timeout);
+            let Some(answer) = self.poll_ends.run_until_cancelled(asked).await else { return };
+            match answer {
+                Ok(answer) => {
+                    let polled: Polled = serde_json::from_value(answer).unwrap_or_default();
+                    for given in polled.jobs {
+                        self.accept(given, &me);
+                    }
+                    self.end_jobs(&polled.stop, &polled.lost);
+                    // A server that is being stopped: another one answers next, or this one when
+                    // it is back.
+                    if polled.drain {
+                        self.stopping.run_until_cancelled(pause(delay_after(failures, None))).await;
+                        failures += 1;
+                    } else {
+                        failures = 0;
+                    }
+                }
+                Err(_) if self.stopping.is_cancelled() => return,
+                Err(error) => {
+                    let delay = delay_after(failures, error.retry_after());
+                    if !self.recovers(error, &me).await {
+                        failures += 1;
+                        self.stopping.run_until_cancelled(pause(delay)).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn beat(self: Arc<Self>) {
+        let mut failures = 0;
+        let mut delay = self.current.lock().await.heartbeat();
+        loop {
+            tokio::select! {
+                () = self.ended.cancelled() => return,
+                () = self.beat_now.notified() => {}
+                () = pause(delay) => {}
+            }
+            let me = self.current.lock().await.clone();
+            let is_draining = self.stopping.is_cancelled();
+            let held: Vec<Value> = self
+                .held()
+                .iter()
+                .map(|job| json!({ "id": job.id(), "token": job.token() }))
+                .collect();
+            let body = json!({ "workerId": me.worker_id, "jobs": held, "draining": is_draining });
+            delay = me.heartbeat();
+            match self.http.post_within("/worker/v1/heartbeat", &body, delay).await {
+                Ok(answer) => {
+                    failures = 0;
+                    let beat: Polled = serde_json::from_value(answer).unwrap_or_default();
+                    self.end_jobs(&beat.stop, &beat.lost);
+                    if is_draining && !self.poll_ends.is_cancelled() {
+                        self.ended.run_until_cancelled(pause(END_OF_POLL)).await;
+                        self.poll_ends.cancel();
+                    }
+                }
+                Err(error) => {
+                    let backoff = delay_after(failures, error.retry_after());
+                    if !self.recovers(error, &me).await {
+                        failures += 1;
+                        // A lease is renewed in time whatever the backoff would like.
+                        delay = delay.min(backoff);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn flush(self: Arc<Self>) {
+        loop {
+            pause(LOG_INTERVAL).await;
+            for job in self.held() {
+                job.flush().await;
+            }
+        }
+    }
+
+    /// Registers, unless that was done since the worker was `stale`.
+    async fn register(&self, stale: &str) -> Option<()> {
+        let mut current = self.current.lock().await;
+        if current.worker_id != stale {
+            return Some(());
+        }
+        let path = "/worker/v1/register";
+        let answer = self.http.call(path, &self.registration, &self.stopping).await;
+        let problem = match answer.map(serde_json::from_value::<Registered>) {
+            Ok(Ok(registered)) => {
+                // The server has given its jobs to others.
+                self.held().iter().for_each(Job::lose);
+                tracing::info!(worker = registered.worker_id, "registered");
+                *current = registered;
+                return Some(());
+            }
+            Ok(Err(error)) => Error::Setting(format!("the answer cannot be read: {error}")),
+            // Asked to end before the server answered.
+            Err(error) if error.is_passing() => return None,
+            Err(error) => error,
+        };
+        self.end_with(problem);
+        None
+    }
+
+    /// Does what an error of a poll or a heartbeat asks for; false to wait and try again.
+    async fn recovers(&self, error: Error, me: &Registered) -> bool {
+        if error.is_passing() {
+            tracing::warn!(%error, "trying again");
+            return false;
+        }
+        if !error.is_status(StatusCode::NOT_FOUND) {
+            // It takes part in nothing any more, and what becomes of its jobs cannot be told.
+            self.held().iter().for_each(Job::lose);
+            self.end_with(error);
+            return true;
+        }
+        if self.stopping.is_cancelled() {
+            self.held().iter().for_each(Job::lose);
+            return false;
+        }
+        tracing::warn!("the server has declared this worker lost; registering again");
+        self.register(&me.worker_id).await;
+        true
+    }
+
+    fn accept(self: &Arc<Self>, given: Value, me: &Registered) {
+        let given: Given = match serde_json::from_value(given) {
+            Ok(given) => given,
+            // Its lease ends, and the server gives it to another one.
+            Err(error) => return tracing::error!(%error, "a job that cannot be read"),
+        };
+        let job = Job::new(given, self.http.clone(), me.worker_id.clone());
+        let mut is_known = false;
+        self.jobs.send_modify(|jobs| {
+            // Handed out a second time because the first answer seemed to be lost.
+            is_known = jobs.get(job.id()).is_some_and(|there| there.token() == job.token());
+            if !is_known && let Some(before) = jobs.insert(job.id().to_owned(), job.clone()) {
+                before.lose();
+            }
+        });
+        if is_known {
+            return;
+        }
+        let loops = self.clone();
+        tokio::spawn(async move {
+            let ending = job.work(loops.tasks.get(job.task())).await;
+            job.flush().await;
+            if !job.is_lost() {
+                job.tell(ending, &loops.ended).await;
+            }
+            loops.jobs.send_modify(|jobs| {
+                if jobs.get(job.id()).is_some_and(|held| held.token() == job.token()) {
+                    jobs.remove(job.id());
+                }
+            });
+        });
+    }
+
+    fn end_jobs(&self, stop: &[String], lost: &[String]) {
+        let jobs = self.jobs.borrow();
+        stop.iter()
+            .filter_map(|id| jobs.get(id))
+            .for_each(|job| job.stop("cancelled by the server"));
+        lost.iter().filter_map(|id| jobs.get(id)).for_each(Job::lose);
+    }
+
+    async fn drain(&self, grace: Duration) {
+        let mut jobs = self.jobs.subscribe();
+        let all_end = jobs.wait_for(HashMap::is_empty);
+        if tokio::time::timeout(grace, all_end).await.is_ok() {
+            return;
+        }
+        let held = self.held();
+        tracing::warn!(jobs = held.len(), "the grace is over");
+        held.iter().for_each(|job| job.stop("the worker ends"));
+        // Those that heed it still tell what became of them.
+        let all_end = jobs.wait_for(HashMap::is_empty);
+        let _ = tokio::time::timeout(LEAVE_PATIENCE, all_end).await;
+    }
+
+    async fn leave(&self) {
+        let body = json!({ "workerId": self.current.lock().await.worker_id });
+        let never = CancellationToken::new();
+        let call = self.http.call("/worker/v1/leave", &body, &never);
+        // Otherwise its leases end by themselves.
+        if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, call).await {
+            tracing::warn!(%error, "could not leave");
+        }
+    }
+
+    fn end_with(&self, error: Error) {
+        tracing::error!(%error, "the worker ends");
+        self.fatal().get_or_insert(error);
+        self.stopping.cancel();
+    }
+
+    fn held(&self) -> Vec<Job> {
+        self.jobs.borrow().values().cloned().collect()
+    }
+
+    fn fatal(&self) -> MutexGuard<'_, Option<Error>> {
+        self.fatal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
