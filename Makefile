@@ -101,7 +101,7 @@ test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everythi
 	@scripts/python-tools cargo-nextest
 	@scripts/python-tools brokers
 	@scripts/promtool
-	@scripts/with-postgres cargo nextest run $(RUST)
+	@scripts/with-postgres cargo nextest run $(if $(CI),--profile ci) $(RUST)
 	@cargo test --doc $(RUST) --quiet
 
 .PHONY: chaos
@@ -127,13 +127,12 @@ test-browser: dev-binary console e2e/node_modules/.package-lock.json ## Run the 
 	@scripts/packages chromium
 	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test
 
-# Those against a built server run where CARILLON_BINARY names one, by its whole path.
 .PHONY: test-clients
-test-clients: clients/typescript/node_modules/.package-lock.json ## Run the tests of the Python and TypeScript clients; CARILLON_BINARY=/path for those with a server
+test-clients: dev-binary clients/typescript/node_modules/.package-lock.json ## Run the tests of the Python and TypeScript clients against the built binary
 	@scripts/python-tools clients
 	@cd clients/python && $(CURDIR)/.tools/venv/bin/mypy
-	@cd clients/python && $(CURDIR)/.tools/venv/bin/python3 -m pytest --quiet
-	@cd clients/typescript && npm test --silent
+	@cd clients/python && CARILLON_BINARY=$(DEV_BINARY) $(CURDIR)/.tools/venv/bin/python3 -m pytest --quiet
+	@cd clients/typescript && CARILLON_BINARY=$(DEV_BINARY) npm test --silent
 
 # With a test target in the selection cargo resolves the features that the tests are built with,
 # so after `make test-rust` this finds everything built.

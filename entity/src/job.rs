@@ -51,9 +51,11 @@ pub struct Model {
     /// What it is told of the run.
     #[sea_orm(column_type = "JsonBinary")]
     pub about: Json,
+    /// That of its run: the highest is taken first.
+    pub priority: i16,
     /// How long the attempt may take.
     pub timeout_ms: i64,
-    /// When it was made: the oldest is taken first.
+    /// When it was made: of one priority the oldest is taken first.
     pub created_at: Timestamp,
     /// Until then somebody waits for it for certain: the node says so again and again.
     pub awaited_until: Timestamp,

@@ -49,6 +49,7 @@ mod timestamp;
 pub mod user;
 pub mod user_setting;
 pub mod worker;
+pub mod worker_queue;
 pub mod workflow;
 pub mod workflow_version;
 pub mod zone_rules;

@@ -8,16 +8,18 @@ pub(crate) struct Migration;
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        for table in [worker(), job(), line()] {
+        for table in [worker(), queue(), job(), line()] {
             schema.create_table(table).await?;
         }
         let queues = json_binary_null("queues").to_owned();
         schema.alter_table(Table::alter().table("api_token").add_column(queues).to_owned()).await?;
         for statement in [
             "CREATE INDEX worker_list ON worker (namespace_id, name, id)",
+            "CREATE UNIQUE INDEX worker_queue_name ON worker_queue (namespace_id, name)",
+            "CREATE INDEX job_held_in ON job (namespace_id, queue) WHERE state = 'held'",
             "CREATE INDEX worker_silent ON worker (heartbeat_at)",
             // What a worker looks for, in the order in which it is taken.
-            "CREATE INDEX job_waiting ON job (namespace_id, queue, created_at, id) \
+            "CREATE INDEX job_waiting ON job (namespace_id, queue, priority DESC, created_at, id) \
              WHERE state = 'waiting'",
             "CREATE INDEX job_held ON job (worker_id) WHERE state = 'held'",
             "CREATE INDEX job_of_run ON job (run_id)",
@@ -29,7 +31,7 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        for table in ["job_line", "job", "worker"] {
+        for table in ["job_line", "job", "worker_queue", "worker"] {
             schema.drop_table(Table::drop().table(table).to_owned()).await?;
         }
         schema.alter_table(Table::alter().table("api_token").drop_column("queues").to_owned()).await
@@ -54,6 +56,17 @@ fn worker() -> TableCreateStatement {
         .to_owned()
 }
 
+fn queue() -> TableCreateStatement {
+    Table::create()
+        .table("worker_queue")
+        .col(uuid("id").primary_key())
+        .col(uuid("namespace_id"))
+        .col(text("name"))
+        .col(integer("max_jobs"))
+        .col(big_integer("updated_at"))
+        .to_owned()
+}
+
 fn job() -> TableCreateStatement {
     Table::create()
         .table("job")
@@ -67,6 +80,7 @@ fn job() -> TableCreateStatement {
         .col(json_binary_null("tags"))
         .col(json_binary("input"))
         .col(json_binary("about"))
+        .col(small_integer("priority"))
         .col(big_integer("timeout_ms"))
         .col(big_integer("created_at"))
         .col(big_integer("awaited_until"))

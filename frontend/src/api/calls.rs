@@ -4,6 +4,7 @@ pub(crate) mod alerts;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
+pub(crate) mod workers;
 
 pub(crate) use self::orders::{
     Many, Order, create_schedule, delete_schedule, order_schedules, pause_schedule,

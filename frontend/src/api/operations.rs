@@ -68,6 +68,7 @@ macro_rules! operations {
 pub(super) mod alerts;
 pub(super) mod planning;
 pub(super) mod settings;
+pub(super) mod workers;
 
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;

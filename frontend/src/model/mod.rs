@@ -11,6 +11,7 @@
 //! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: what the pages of Plan, Build and
 //!   Settings show
 //! - `viewer`: who is asking
+//! - `workers`: programs that pull tasks
 //! - `timing`: previews, warnings, problems
 //! - `many`: what became of an order for many
 //! - `audit`: what was changed by whom
@@ -43,6 +44,7 @@ mod tallies;
 mod task;
 mod timing;
 mod viewer;
+mod workers;
 
 pub(crate) use alert::{
     Alert, AlertChannel, AlertRule, Notification, PastMessage, Quiet, RulePreview,
@@ -93,3 +95,4 @@ pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
 pub(crate) use viewer::{SavedView, Viewer};
+pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

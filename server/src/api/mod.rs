@@ -31,6 +31,7 @@
 //! - `metrics`, `run_stats`, `schedule_stats`: how it goes, in figures; `watching`: the same and the health, followed;
 //!   `fresh`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
+//! - `worker`: programs that pull tasks, and their queues
 //! - `values`: what scalars are given, read with the path to it
 //! - `scalar`: instants, and whole numbers that outgrow `Int`
 
@@ -96,6 +97,7 @@ mod upcoming;
 mod values;
 mod viewer;
 mod watching;
+mod worker;
 mod workflow;
 mod workflow_input;
 

@@ -23,6 +23,7 @@ use super::{
     subscription::Following,
     upcoming::ReadingAhead,
     watching::Watching,
+    worker::{OrderingWorkers, ReadingWorkers},
 };
 
 /// What can be read.
@@ -45,6 +46,7 @@ pub struct Query(
     ReadingFigures,
     FeedQuery,
     ReadingGlobally,
+    ReadingWorkers,
 );
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
@@ -65,6 +67,7 @@ pub struct Mutation(
     SettingsMutation,
     OrderingNodes,
     OrderingTests,
+    OrderingWorkers,
 );
 
 /// What can be followed. Each event carries the cursor to come back with.

@@ -46,7 +46,7 @@ const FARTHEST: i64 = 9_007_199_254_740_991;
 /// A whole number from -(2^53 - 1) to 2^53 - 1, as a JSON number: milliseconds, bytes, and counts
 /// of fires and runs, which outgrow the 32 bits of `Int`. One beyond them is refused where it is
 /// given, and told as the nearest of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Long(pub(crate) i64);
 
 /// A whole number from -(2^53 - 1) to 2^53 - 1, as a JSON number: milliseconds, bytes, and counts

@@ -26,6 +26,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("versions", "carillon versions nightly"),
             ("list", "carillon list workflows"),
             ("nodes", "carillon nodes"),
+            ("workers", "carillon workers limit emails --max 10"),
             ("alerts", "carillon alerts list"),
             ("healthcheck", "carillon healthcheck --tag billing"),
         ],

@@ -97,6 +97,7 @@ mod user;
 mod versions;
 mod when;
 mod why;
+mod workers;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -151,6 +152,7 @@ enum Command {
     Run(run::Run),
     Backfill(backfill::Backfill),
     Nodes(nodes::Nodes),
+    Workers(workers::Workers),
     Alerts(alerts::Alerts),
     Migrate(migrate::Migrate),
     Doctor(Box<doctor::Doctor>),
@@ -222,6 +224,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(run) => offline::on_a_runtime(run.run()),
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
         Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
+        Command::Workers(workers) => offline::on_a_runtime(workers.run()),
         Command::Alerts(alerts) => offline::on_a_runtime(alerts.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),

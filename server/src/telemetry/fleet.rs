@@ -45,6 +45,16 @@ impl Fleet {
         fleet.count(meter, "carillon.pending_handoffs", "Claimed fires without a run.", |found| {
             found.pending_handoffs
         });
+        fleet.count(meter, "carillon.workers", "Programs that pull tasks.", |found| found.workers);
+        fleet.count(
+            meter,
+            "carillon.worker_jobs_waiting",
+            "Jobs that wait for a worker.",
+            |found| found.jobs_waiting,
+        );
+        fleet.count(meter, "carillon.worker_jobs_held", "Jobs that a worker is at.", |found| {
+            found.jobs_held
+        });
         fleet.count(meter, "carillon.nodes_alive", "Nodes that live.", |found| found.nodes);
         fleet.count(
             meter,

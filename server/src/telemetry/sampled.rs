@@ -13,6 +13,12 @@ pub struct Sampled {
     pub queued: u64,
     /// Claimed fires without a run.
     pub pending_handoffs: u64,
+    /// Programs that pull tasks.
+    pub workers: u64,
+    /// Jobs that wait for a worker.
+    pub jobs_waiting: u64,
+    /// Jobs that a worker is at.
+    pub jobs_held: u64,
     /// Nodes that live.
     pub nodes: u64,
     /// Fires that were missed or given up in the last hour.

@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Web, refusal::Refusal};
 use crate::{
-    engine::maintenance::health::examine,
+    engine::{jobs::SILENT, maintenance::health::examine},
     store::{
         StoreError,
         reads::health::{Scope, figures},
         schedules,
+        workers::queues,
     },
     telemetry::{Canary, Sampled, exposition},
 };
@@ -104,6 +105,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let scope = Scope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
+    let load = queues::load(store, now, (now.utc() - SILENT).into()).await?;
     let canary = store.canary().await?.and_then(|canary| canary.due_at.zip(canary.finished_at));
     let count = |rows: i64| u64::try_from(rows).unwrap_or(0);
     Ok(Sampled {
@@ -111,6 +113,9 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
         active: count(sizes.active),
         queued: count(sizes.queued),
         pending_handoffs: count(figures.pending_handoffs),
+        workers: count(load.workers),
+        jobs_waiting: count(load.waiting),
+        jobs_held: count(load.held),
         nodes: count(figures.nodes_alive),
         missed: count(figures.missed),
         oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),

@@ -15,7 +15,7 @@ use super::{Web, auth::Asking, refusal};
 use crate::{
     access::{Viewer, ViewerKind},
     commands::{
-        BadInput, CommandError,
+        CommandError,
         workers::{HEARTBEAT_SECONDS, Job, MAX_WAIT_SECONDS, NewWorker, WorkerError},
     },
     store::workers::jobs::Claim,
@@ -236,8 +236,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, WorkerError> {
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { "body".to_owned() } else { path };
-        let problem = format!("cannot be read: {}", error.into_inner());
-        BadInput::new(field, "", problem, "see docs/workers.md for its shape").into()
+        WorkerError::unreadable(field, &error.into_inner())
     })
 }
 

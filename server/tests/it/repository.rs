@@ -98,6 +98,8 @@ fn exists_above(tracked: &[&Path], file: &Path, upward: &str) -> bool {
             }
             !is_upward || to.pop()
         });
-        stays && tracked.iter().any(|file| file.starts_with(&to))
+        // A TypeScript module is imported by the name that it has when it is compiled.
+        let source = to.with_extension("ts");
+        stays && tracked.iter().any(|file| file.starts_with(&to) || *file == source)
     })
 }

@@ -88,7 +88,7 @@ fn words(tags: &[String]) -> AnyView {
 }
 
 /// So many of so many, with a bar.
-fn meter(part: i64, whole: i64, what: &'static str) -> AnyView {
+pub(super) fn meter(part: i64, whole: i64, what: &'static str) -> AnyView {
     let name = format!("{part} of {whole} {what}");
     view! {
         <span class="meter" title=name>

@@ -5,12 +5,14 @@
 //! event either, so it asks now and then in any case.
 //!
 //! - `members`: those that are here, with their work
+//! - `workers`: programs that pull tasks, and their queues
 //! - `problems`: what is wrong with one of them
 //! - `gone`: those that left or died within a day
 
 mod gone;
 mod members;
 mod problems;
+mod workers;
 
 use std::time::Duration;
 
@@ -49,6 +51,7 @@ pub(crate) fn Cluster() -> impl IntoView {
                 {fleet.draw(|fleet| alone(fleet))}
             </div>
         </AsyncView>
+        <workers::Workers/>
     }
 }
 

@@ -36,6 +36,14 @@ pub enum WorkerError {
     Command(CommandError),
 }
 
+impl WorkerError {
+    /// What was sent is not what the protocol has there.
+    pub fn unreadable(field: String, why: &serde_json::Error) -> Self {
+        let problem = format!("cannot be read: {why}");
+        Self::Bad(BadInput::new(field, "", problem, "see docs/workers.md for its shape"))
+    }
+}
+
 impl From<CommandError> for WorkerError {
     fn from(error: CommandError) -> Self {
         if let CommandError::BadInput(bad) = error {

@@ -8,30 +8,32 @@
 //! - `register`: a program comes and goes
 //! - `poll`: it waits for jobs
 //! - `words`: what it says of those that it has
+//! - `queues`: how many jobs of a queue workers have at once
 //! - `error`: why it is refused
 
 mod error;
 mod poll;
+mod queues;
 mod register;
 mod words;
 
-use chrono::TimeDelta;
 use entity::worker;
 use uuid::Uuid;
 
 pub use error::WorkerError;
 pub use poll::{Job, Polled};
+pub(crate) use queues::MAX_LIMITED;
+pub(crate) use register::MAX_WORKERS;
 pub use register::{NewWorker, PROTOCOL};
 pub use words::Kept;
 
 use crate::{
     access::Viewer,
     commands::{BadInput, Commands},
+    engine::jobs::SILENT,
     store::workers::programs,
 };
 
-/// A worker that is not heard for so long is forgotten, and has to register again.
-pub const SILENT: TimeDelta = TimeDelta::seconds(60);
 /// It had better be heard so often, in seconds.
 pub const HEARTBEAT_SECONDS: u64 = 10;
 /// A poll is held open for so many seconds at the most.

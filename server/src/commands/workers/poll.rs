@@ -1,7 +1,7 @@
-use std::{collections::HashSet, time::Duration};
+use std::{cmp::Reverse, collections::HashSet, time::Duration};
 
 use chrono::TimeDelta;
-use entity::worker;
+use entity::{Timestamp, worker};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -11,9 +11,12 @@ use crate::{
     access::{Viewer, tokens::random},
     clock::Clock,
     commands::{CommandError, Commands},
-    store::workers::{
-        jobs::{self, Claim},
-        programs,
+    store::{
+        DatabaseTransaction,
+        workers::{
+            jobs::{self, Claim},
+            programs, queues,
+        },
     },
 };
 
@@ -113,7 +116,7 @@ impl Commands {
         if free == 0 || worker.draining {
             return Ok(Vec::new());
         }
-        let now = self.clock.now().into();
+        let now = Timestamp::from(self.clock.now());
         // Mostly there is nothing, and then nobody else has to wait for this.
         if !jobs::is_any_waiting(self.store.read(), worker, now).await? {
             return Ok(Vec::new());
@@ -124,7 +127,7 @@ impl Commands {
         let limit = free.min(room).min(MAX_JOBS);
         let rows = match limit {
             0 => Vec::new(),
-            limit => self.store.lock_waiting_jobs(&tx, worker, now, limit).await?,
+            limit => self.lock_jobs(&tx, worker, now, limit).await?,
         };
         if rows.is_empty() {
             tx.rollback().await.map_err(crate::store::StoreError::from)?;
@@ -147,5 +150,34 @@ impl Commands {
             timeout: Duration::from_millis(row.timeout_ms.unsigned_abs()),
         };
         Ok(rows.into_iter().zip(taken).map(job).collect())
+    }
+
+    /// The jobs that the worker gets now: in a queue with a limit, as many as that leaves room for.
+    async fn lock_jobs(
+        &self,
+        tx: &DatabaseTransaction,
+        worker: &worker::Model,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<entity::job::Model>, WorkerError> {
+        let queues = &worker.queues.0;
+        let rooms = queues::lock_rooms(tx, worker.namespace_id, queues).await?;
+        let (limited, free): (Vec<String>, Vec<String>) =
+            queues.iter().cloned().partition(|queue| rooms.contains_key(queue));
+        let mut found = Vec::new();
+        if !free.is_empty() {
+            found = self.store.lock_waiting_jobs(tx, (worker, &free), now, limit).await?;
+        }
+        for queue in limited {
+            let room = rooms.get(&queue).copied().unwrap_or(0).min(limit);
+            if room > 0 {
+                let of_queue = (worker, std::slice::from_ref(&queue));
+                found.extend(self.store.lock_waiting_jobs(tx, of_queue, now, room).await?);
+            }
+        }
+        // What is left over stays in its queue: the commit unlocks it.
+        found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
+        found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(found)
     }
 }

@@ -2,10 +2,11 @@ use entity::{Strings, worker::ActiveModel};
 use sea_orm::Set;
 use uuid::Uuid;
 
-use super::{SILENT, WorkerError, bad};
+use super::{WorkerError, bad};
 use crate::{
     access::Viewer,
     commands::{CommandError, Commands},
+    engine::jobs::SILENT,
     model::check,
     random::new_id,
     store::{namespaces, workers::programs},
@@ -16,7 +17,7 @@ use crate::{
 pub const PROTOCOL: u32 = 1;
 
 /// The most workers of a namespace.
-const MAX_WORKERS: u64 = 1_000;
+pub(crate) const MAX_WORKERS: u64 = 1_000;
 const MAX_QUEUES: usize = 32;
 const MAX_TAGS: usize = 32;
 const MAX_CAPACITY: i32 = 1_000;

@@ -16,7 +16,10 @@ use super::watcher::{AWAITED, News, Watcher};
 use crate::{
     clock::Clock,
     random::new_id,
-    store::{Store, StoreError, namespaces, workers::awaited},
+    store::{
+        Store, StoreError,
+        workers::awaited::{self, Origin},
+    },
     target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
 
@@ -80,12 +83,12 @@ impl Desk {
         stop: &CancellationToken,
     ) -> Result<Outcome, StoreError> {
         let id = new_id(self.clock.now());
-        let found = namespaces::by_name(self.store.read(), &invocation.namespace).await?;
-        let Some(namespace) = found else {
-            let message = format!("there is no namespace {:?} any more", invocation.namespace);
+        let (namespace, run) = (&invocation.namespace, invocation.run_id);
+        let Some(origin) = awaited::origin(&self.store, namespace, run).await? else {
+            let message = format!("there is no namespace {namespace:?} any more");
             return Ok(Outcome::Failed { message, output: json!({}) });
         };
-        self.store.add_job(self.row(id, namespace.id, definition, invocation)).await?;
+        self.store.add_job(self.row(id, origin, definition, invocation)).await?;
         let mut news = self.watcher.join(id);
         let mut awaited = Awaited {
             id,
@@ -103,7 +106,7 @@ impl Desk {
     fn row(
         &self,
         id: Uuid,
-        namespace: Uuid,
+        origin: Origin,
         definition: &Worker,
         invocation: &Invocation,
     ) -> ActiveModel {
@@ -112,7 +115,7 @@ impl Desk {
         let tags = (!definition.tags.is_empty()).then(|| Strings(definition.tags.clone()));
         ActiveModel {
             id: Set(id),
-            namespace_id: Set(namespace),
+            namespace_id: Set(origin.namespace_id),
             run_id: Set(invocation.run_id),
             attempt: Set(invocation.attempt),
             state: Set(State::Waiting),
@@ -121,6 +124,7 @@ impl Desk {
             tags: Set(tags),
             input: Set(definition.input.clone().unwrap_or_else(|| invocation.context.clone())),
             about: Set(about(invocation)),
+            priority: Set(origin.priority),
             timeout_ms: Set(milliseconds(invocation.timeout)),
             created_at: Set(now.into()),
             awaited_until: Set((now + AWAITED).into()),

@@ -12,4 +12,9 @@
 mod desk;
 mod watcher;
 
+use chrono::TimeDelta;
+
 pub(crate) use desk::Desk;
+
+/// A worker that is not heard for so long is forgotten, and has to register again.
+pub(crate) const SILENT: TimeDelta = TimeDelta::seconds(60);

@@ -42,6 +42,10 @@ pub fn advice(check: &str) -> &'static str {
             "Raise node.capacity or add a worker node, or shorten the timeouts of what holds the \
              places."
         }
+        "queues" => {
+            "Start a worker for these queues, with the tags that the tasks ask for. What waits is \
+             taken at once, or ends at the task's timeout."
+        }
         "schedulers" => "Start a node with the role 'scheduler' (--roles).",
         "workers" => "Start a node with the role 'worker' (--roles).",
         "clocks" => "Look at the time service of the nodes that are named.",

@@ -1,6 +1,7 @@
 //! Whether all is well: a judgement on the store's figures, the same for `/healthz`, the API and
 //! the console.
 
+use chrono::TimeDelta;
 use entity::Timestamp;
 use uuid::Uuid;
 
@@ -10,6 +11,7 @@ use crate::{
     engine::{
         cluster::{Cluster, Issue, redis},
         core::nodes::issues,
+        jobs::SILENT,
         maintenance::saturation,
     },
     store::{
@@ -19,9 +21,13 @@ use crate::{
             health::{Figures, Scope, figures},
             placement,
         },
+        workers::queues::{self, Unserved},
     },
     target::BrokerReport,
 };
+
+/// A job that has waited for so long without a worker is worth saying.
+const UNSERVED: TimeDelta = TimeDelta::seconds(60);
 
 /// One question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +77,11 @@ pub async fn examine(
     checks.extend(claims(&cluster.refused()));
     if scope.namespace.is_none() && scope.tag.is_none() {
         checks.extend(brokers(&cluster.brokers()));
+    }
+    if scope.tag.is_none() {
+        let waits = |span: TimeDelta| Timestamp::from(now.utc() - span);
+        let times = (now, waits(UNSERVED), waits(SILENT));
+        checks.push(unserved(&queues::without_worker(store, scope.namespace, times).await?));
     }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
@@ -145,6 +156,28 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
         issue,
         nodes: vec![],
     })
+}
+
+/// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes; that
+/// makes nobody else ill.
+fn unserved(queues: &[Unserved]) -> Check {
+    let count = queues.len();
+    let problem = match count {
+        1 => "jobs wait in 1 queue, and no worker that may take them is there".to_owned(),
+        _ => format!("jobs wait in {count} queues, and no worker that may take them is there"),
+    };
+    let issue = queues.first().map(|Unserved { namespace, queue, waiting }| {
+        format!("{problem}, among them {queue} of the namespace {namespace} with {waiting}")
+    });
+    Check {
+        name: "queues",
+        healthy: true,
+        value: count.to_string(),
+        limit: Some("0".to_owned()),
+        bare: issue.is_some().then_some(problem),
+        issue,
+        nodes: vec![],
+    }
 }
 
 /// Judges the figures against the configured thresholds.
@@ -319,6 +352,21 @@ mod tests {
             "1 of 2 brokers could not be reached, among them redis://cache:6379, 3 s ago: refused"
         );
         assert!(!check.issue_for(false).unwrap().contains("cache"));
+    }
+
+    #[test]
+    fn a_queue_without_a_worker_is_named_to_the_known_and_makes_nobody_ill() {
+        assert_eq!(unserved(&[]).issue, None);
+        let row = |queue: &str, waiting| Unserved {
+            namespace: "default".to_owned(),
+            queue: queue.to_owned(),
+            waiting,
+        };
+        let check = unserved(&[row("emails", 7), row("videos", 1)]);
+        assert!(check.healthy && check.value == "2");
+        let told = check.issue_for(true).unwrap();
+        assert!(told.ends_with("among them emails of the namespace default with 7"), "{told}");
+        assert!(!check.issue_for(false).unwrap().contains("emails"));
     }
 
     #[test]

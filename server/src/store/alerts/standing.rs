@@ -10,6 +10,7 @@ use crate::store::{
     Store, StoreError,
     db::bulk::{Bulk, MAX_ROWS},
     reads::{schedules, search::Sought},
+    workers::queues,
 };
 
 /// So many runs of a schedule are looked at for failures in a row.
@@ -26,6 +27,8 @@ pub struct Waiting {
     pub name: String,
     /// The run that waits; none if it is the schedule that does.
     pub run_id: Option<Uuid>,
+    /// The queue that no worker pulls from, if that is what it waits for.
+    pub queue: Option<String>,
     /// Since when.
     pub since: Timestamp,
 }
@@ -96,11 +99,12 @@ pub async fn mended(
 
 /// What of those namespaces has waited since `before` or longer: schedules that nobody claims, and
 /// schedules with runs outside of groups that nobody takes, by the first of these; at most `limit`
-/// of each and namespace, those first that have waited for longest.
+/// of each and namespace, those first that have waited for longest. Beside these, runs whose task has
+/// been in a queue as long without a worker that was heard since `silent` and may take it.
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
-    before: Timestamp,
+    (before, silent): (Timestamp, Timestamp),
     limit: u64,
 ) -> Result<Vec<Waiting>, StoreError> {
     if namespaces.is_empty() {
@@ -113,7 +117,7 @@ pub async fn waiting(
              AND s.next_fire_at <= {0} AND s.namespace_id IN (SELECT id FROM v)) d \
          WHERE d.place <= {1}";
     let queued = format!(
-        "SELECT w.schedule_id, w.namespace_id, schedule.name, w.since, ( \
+        "SELECT w.schedule_id, w.namespace_id, schedule.name, w.since, CAST(NULL AS text) AS queue, ( \
              SELECT r.id FROM run r WHERE r.schedule_id = w.schedule_id AND {QUEUED} \
                AND r.available_at = w.since ORDER BY r.id LIMIT 1) AS run_id \
          FROM (SELECT q.schedule_id, q.namespace_id, q.since, row_number() OVER ( \
@@ -144,11 +148,28 @@ pub async fn waiting(
             namespace_id,
             name,
             run_id: None,
+            queue: None,
             since,
         })
         .collect();
     let queued = Waiting::find_by_statement(statement(&queued));
     all.extend(queued.all(store.read()).await?);
+    let unserved = format!(
+        "SELECT w.schedule_id, w.namespace_id, schedule.name, w.since, w.run_id, w.queue FROM ( \
+             SELECT r.schedule_id, job.namespace_id, job.created_at AS since, r.id AS run_id, \
+               job.queue, row_number() OVER ( \
+                 PARTITION BY job.namespace_id ORDER BY job.created_at, job.id) AS place \
+             FROM job JOIN run r ON r.id = job.run_id \
+             WHERE {} AND job.created_at <= {{0}} AND job.awaited_until > {{0}} \
+               AND r.schedule_id IS NOT NULL AND job.namespace_id IN (SELECT id FROM v)) w \
+           JOIN schedule ON schedule.id = w.schedule_id WHERE w.place <= {{1}}",
+        queues::unserved(store.dialect(), "{2}"),
+    );
+    let values = vec![before.0.into(), limit.cast_signed().into(), silent.0.into()];
+    let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+    let unserved =
+        Waiting::find_by_statement(namespaces.statement(store.dialect(), &unserved, values));
+    all.extend(unserved.all(store.read()).await?);
     Ok(all)
 }
 
@@ -156,7 +177,7 @@ pub async fn waiting(
 pub async fn still_waiting(
     store: &Store,
     schedules: &[Uuid],
-    before: Timestamp,
+    (before, silent): (Timestamp, Timestamp),
 ) -> Result<HashSet<Uuid>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -166,12 +187,17 @@ pub async fn still_waiting(
         "SELECT v.id FROM v WHERE EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.id \
              AND s.enabled AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= {{0}}) \
            OR EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = v.id AND {QUEUED} \
-             AND r.available_at <= {{0}})"
+             AND r.available_at <= {{0}}) \
+           OR EXISTS (SELECT 1 FROM job JOIN run r ON r.id = job.run_id \
+             WHERE r.schedule_id = v.id AND {} AND job.created_at <= {{0}} \
+               AND job.awaited_until > {{0}})",
+        queues::unserved(store.dialect(), "{1}"),
     );
     let mut waiting = HashSet::new();
     for schedules in schedules.chunks(MAX_ROWS) {
         let schedules = Bulk::default().uuid("id", schedules.iter().copied());
-        let statement = schedules.statement(store.dialect(), &sql, vec![before.0.into()]);
+        let statement =
+            schedules.statement(store.dialect(), &sql, vec![before.0.into(), silent.0.into()]);
         let rows = Row::find_by_statement(statement).all(store.read()).await?;
         waiting.extend(rows.into_iter().map(|row| row.id));
     }

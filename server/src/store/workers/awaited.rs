@@ -125,6 +125,28 @@ impl Store {
     }
 }
 
+/// What a job takes from where its attempt belongs.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct Origin {
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// That of the run; 0 for a call that belongs to none.
+    pub priority: i16,
+}
+
+/// The namespace of that name, and the priority of that run.
+pub async fn origin(
+    store: &Store,
+    namespace: &str,
+    run: Uuid,
+) -> Result<Option<Origin>, StoreError> {
+    let sql = "SELECT namespace.id AS namespace_id, \
+           CAST(coalesce(run.priority, 0) AS smallint) AS priority \
+         FROM namespace LEFT JOIN run ON run.id = $2 WHERE namespace.name = $1";
+    let statement = store.dialect().statement(sql, [namespace.into(), run.into()]);
+    Ok(Origin::find_by_statement(statement).one(store.read()).await?)
+}
+
 /// The job.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,

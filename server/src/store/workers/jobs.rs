@@ -6,8 +6,8 @@ use entity::{
     job_line, worker,
 };
 use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult,
-    PaginatorTrait, QueryFilter, QuerySelect, Set, Value, sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult, PaginatorTrait,
+    QueryFilter, QuerySelect, Set, Value, sea_query::Expr,
 };
 use serde_json::Value as Json;
 use uuid::Uuid;
@@ -33,11 +33,12 @@ pub enum End {
 }
 
 impl Store {
-    /// The jobs of these queues that wait for a worker with these tags, the oldest first, locked.
+    /// The jobs of these queues that wait for a worker with these tags, locked: the highest priority
+    /// first, and of one priority the oldest.
     pub async fn lock_waiting_jobs(
         &self,
         tx: &DatabaseTransaction,
-        worker: &worker::Model,
+        (worker, queues): (&worker::Model, &[String]),
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Model>, StoreError> {
@@ -46,13 +47,13 @@ impl Store {
         let mut values: Vec<Value> =
             vec![worker.namespace_id.into(), now.0.into(), tags.into(), limit.cast_signed().into()];
         let places: Vec<String> =
-            (0..worker.queues.0.len()).map(|index| format!("${}", index + 5)).collect();
-        values.extend(worker.queues.0.iter().map(|queue| Value::from(queue.clone())));
+            (0..queues.len()).map(|index| format!("${}", index + 5)).collect();
+        values.extend(queues.iter().map(|queue| Value::from(queue.clone())));
         let sql = format!(
             "SELECT job.* FROM job WHERE job.namespace_id = $1 AND job.state = 'waiting' \
                AND job.awaited_until > $2 AND NOT job.stop AND job.queue IN ({}) \
                AND (job.tags IS NULL OR {}) \
-             ORDER BY job.created_at, job.id LIMIT $4 {}",
+             ORDER BY job.priority DESC, job.created_at, job.id LIMIT $4 {}",
             places.join(", "),
             dialect.list_within("job.tags", "$3"),
             dialect.skip_locked("job"),
@@ -134,6 +135,24 @@ pub async fn is_any_waiting<C: ConnectionTrait>(
 /// How many jobs a worker has.
 pub async fn held_by<C: ConnectionTrait>(connection: &C, worker: Uuid) -> Result<u64, StoreError> {
     Ok(of(worker).count(connection).await?)
+}
+
+/// How many jobs each of these workers has.
+pub async fn held_by_each<C: ConnectionTrait>(
+    connection: &C,
+    workers: &[Uuid],
+) -> Result<HashMap<Uuid, i64>, StoreError> {
+    let held: Vec<(Uuid, i64)> = Entity::find()
+        .select_only()
+        .column(Column::WorkerId)
+        .column_as(Column::Id.count(), "held")
+        .filter(Column::WorkerId.is_in(workers.iter().copied()))
+        .filter(Column::State.eq(State::Held))
+        .group_by(Column::WorkerId)
+        .into_tuple()
+        .all(connection)
+        .await?;
+    Ok(held.into_iter().collect())
 }
 
 fn of(worker: Uuid) -> sea_orm::Select<Entity> {
@@ -233,39 +252,4 @@ pub async fn add_lines_if_held<C: ConnectionTrait>(
     });
     job_line::Entity::insert_many(rows).exec_without_returning(tx).await?;
     Ok(true)
-}
-
-/// What waits and is at work in a queue.
-#[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
-pub struct QueueRow {
-    /// Its name.
-    pub queue: String,
-    /// Jobs that wait for a worker.
-    pub waiting: i64,
-    /// Since when the oldest of them does.
-    pub oldest: Option<i64>,
-    /// Jobs that a worker is at.
-    pub held: i64,
-}
-
-/// The queues of a namespace in which something waits or is at work, by name.
-pub async fn queues(
-    store: &Store,
-    namespace: Uuid,
-    now: Timestamp,
-    limit: u64,
-) -> Result<Vec<QueueRow>, StoreError> {
-    let (waiting, held) = (State::Waiting.to_value(), State::Held.to_value());
-    let sql = format!(
-        "SELECT queue, \
-           CAST(sum(CASE WHEN state = '{waiting}' THEN 1 ELSE 0 END) AS bigint) AS waiting, \
-           min(CASE WHEN state = '{waiting}' THEN created_at END) AS oldest, \
-           CAST(sum(CASE WHEN state = '{held}' THEN 1 ELSE 0 END) AS bigint) AS held \
-         FROM job WHERE namespace_id = $1 AND state IN ('{waiting}', '{held}') \
-           AND awaited_until > $2 \
-         GROUP BY queue ORDER BY queue LIMIT $3"
-    );
-    let values = [namespace.into(), now.0.into(), limit.cast_signed().into()];
-    let statement = store.dialect().statement(sql, values);
-    Ok(QueueRow::find_by_statement(statement).all(store.read()).await?)
 }

@@ -97,6 +97,8 @@ const LISTS: &[(&str, Bound)] = &[
     ("Query.sessions", Limit(200)),
     ("Query.shards", Limit(256)),
     ("Query.timezones", Own),
+    ("Query.workerQueues", Limit(1_000)),
+    ("Query.workers", Limit(1_000)),
     ("QuietHours.windows", Limit(50)),
     ("ResumePreview.choices", Own),
     ("RetentionPreview.oldestKept", Own),
@@ -142,6 +144,8 @@ const LISTS: &[(&str, Bound)] = &[
     ("Workflow.tasks", Limit(100)),
     ("WorkflowPayload.warnings", Limit(100)),
     ("WorkflowVersion.tasks", Limit(100)),
+    ("Worker.queues", Limit(32)),
+    ("Worker.tags", Limit(32)),
     ("WorkerTarget.tags", Limit(16)),
 ];
 

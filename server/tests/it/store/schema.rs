@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 39] = columns![
+    let expected: [(String, BTreeSet<String>); 40] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -67,6 +67,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         user,
         user_setting,
         worker,
+        worker_queue,
         workflow,
         workflow_version,
         zone_rules,

@@ -13,6 +13,7 @@ on_both!(
     a_job_is_one_workers_however_many_pull,
     a_cancelled_run_is_stopped_and_late_words_change_nothing,
     what_a_worker_leaves_behind_is_lost_and_tried_again,
+    the_highest_priority_goes_first_and_no_more_than_the_queue_allows,
     a_token_of_queues_opens_these_and_nothing_else,
     bad_words_name_their_field,
 );
@@ -28,6 +29,11 @@ impl Desk {
         let create = ["token", "create", "desk", "--role", "admin"];
         let token = Command::new(&create).on(database).run().done().trim().to_owned();
         Self { server: Server::start(database), token }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let server = Command::new(args).env("CARILLON_SERVER", &self.server.url);
+        server.env("CARILLON_TOKEN", &self.token)
     }
 
     async fn graphql(&self, query: &str, variables: Value) -> Value {
@@ -266,6 +272,66 @@ async fn what_a_worker_leaves_behind_is_lost_and_tried_again(database: TestDatab
     assert_eq!(ended["state"], "SUCCEEDED", "{ended}");
     let error = ended["tasks"][0]["attempts"][0]["error"].as_str().unwrap();
     assert!(error.starts_with("the worker leaving was lost"), "{error}");
+}
+
+async fn the_highest_priority_goes_first_and_no_more_than_the_queue_allows(database: TestDatabase) {
+    const QUEUES: &str = "{ workerQueues { name workers free waiting waitingSince held maxJobs } }";
+    let desk = Desk::open(&database);
+    let limit = async |arguments: &[&str]| {
+        let workers = [&["workers", "limit", "emails"], arguments].concat();
+        desk.command(&workers).run().done()
+    };
+    let said = limit(&["--max", "2"]).await;
+    assert_eq!(said.trim(), "workers have 2 jobs of 'emails' at once, 0 now");
+    for (name, priority) in [("plain", 0), ("urgent", 5), ("idle", -5)] {
+        let made = desk
+            .graphql(
+                "mutation ($input: CreateScheduleInput!) {
+                    createSchedule(input: $input) { schedule { id } } }",
+                json!({ "input": {
+                    "name": name, "timing": { "expressions": ["0 0 1 1 *"] },
+                    "priority": priority, "task": task(json!({})),
+                } }),
+            )
+            .await;
+        desk.trigger(&made["createSchedule"]["schedule"]["id"]).await;
+    }
+    let queue = async |waiting: i64| {
+        let look = async {
+            loop {
+                let queues = desk.graphql(QUEUES, json!({})).await;
+                if queues["workerQueues"][0]["waiting"] == waiting {
+                    return queues["workerQueues"][0].clone();
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), look).await.unwrap()
+    };
+    let waits = queue(3).await;
+    assert_eq!((&waits["workers"], &waits["maxJobs"]), (&json!(0), &json!(2)), "{waits}");
+    assert!(waits["waitingSince"].is_string(), "{waits}");
+
+    let worker = desk.worker("mailer", 5).await;
+    let polls = async || {
+        let ask = json!({ "workerId": worker, "free": 5, "waitSeconds": 0 });
+        desk.ok("poll", ask).await["jobs"].as_array().unwrap().clone()
+    };
+    let jobs = polls().await;
+    let names: Vec<_> = jobs.iter().map(|job| job["run"]["schedule"].clone()).collect();
+    assert_eq!(names, ["urgent", "plain"]);
+    assert!(polls().await.is_empty(), "two are at work");
+    let full = queue(1).await;
+    assert_eq!((&full["held"], &full["free"]), (&json!(2), &json!(3)), "{full}");
+    desk.ok("complete", of(&worker, &jobs[0], json!({}))).await;
+    assert_eq!(polls().await[0]["run"]["schedule"], "idle");
+
+    let list = desk.command(&["workers"]).run().done();
+    assert!(list.contains("mailer") && list.contains("2/5"), "{list}");
+    assert_eq!(limit(&["--none"]).await.trim(), "the queue 'emails' has no limit any more");
+    assert_eq!(queue(0).await["maxJobs"], Value::Null);
+    let bad = ["workers", "limit", "emails", "--max", "0"];
+    let refused = desk.command(&bad).run().refused(1);
+    assert!(refused.contains("1 to 10000"), "{refused}");
 }
 
 async fn a_token_of_queues_opens_these_and_nothing_else(database: TestDatabase) {

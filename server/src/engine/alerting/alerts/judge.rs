@@ -202,6 +202,7 @@ pub(super) fn stalled(
                 schedule_id: Some(one.schedule_id),
                 subject: one.name.clone(),
                 run_id: one.run_id,
+                detail: one.queue.as_ref().map(|queue| format!("no worker of the queue {queue}")),
                 // A schedule stalls again and again.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun

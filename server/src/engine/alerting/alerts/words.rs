@@ -125,9 +125,10 @@ fn sentence(alert: &Model) -> String {
             let late = (alert.last_at.0 - alert.began_at.0) / 1_000;
             format!("{subject} started {} late", duration(late))
         }
-        Kind::Stalled if alert.run_id.is_some() => {
-            format!("{subject} has a run that waits, and no node takes it")
-        }
+        Kind::Stalled if alert.run_id.is_some() => match &alert.detail {
+            Some(why) => format!("{subject} has a run that waits: {why} takes it"),
+            None => format!("{subject} has a run that waits, and no node takes it"),
+        },
         Kind::Stalled => format!("{subject} is due, and no node claims it"),
         Kind::NodeLost => format!("node {subject} is lost"),
     };

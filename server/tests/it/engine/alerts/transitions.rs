@@ -4,8 +4,9 @@ use carillon::{
     commands::Call,
     engine::alerting::alerts::Event::{Failed, Late, Losing, Missed, NodeLost, Recovered, Stalled},
 };
-use entity::{Timestamp, alert, alert_cursor, fire, run};
-use sea_orm::{EntityTrait, IntoActiveModel, QueryOrder};
+use entity::{Strings, Timestamp, alert, alert_cursor, fire, job, run, worker};
+use sea_orm::{ActiveModelBehavior, ActiveModelTrait, EntityTrait, IntoActiveModel, QueryOrder};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::watch::{Watch, rule};
@@ -22,6 +23,7 @@ on_both!(
     failures_in_a_row_are_told_when_there_are_enough,
     what_ran_late_or_not_at_all_is_told_each_time,
     what_nobody_takes_is_told_until_somebody_does,
+    a_queue_that_no_worker_pulls_from_is_told_until_one_does,
     a_long_queue_of_one_schedule_hides_no_other,
     a_node_that_is_lost_is_told_unless_it_is_back,
     a_rule_is_about_the_schedules_that_its_search_finds,
@@ -255,6 +257,85 @@ async fn what_nobody_takes_is_told_until_somebody_does(database: TestDatabase) {
     let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
     watch.world.write(sql, [due.id.into()]).await;
     assert_eq!(node.tells(&watch, 3).await[2], "[test] due is taken up again");
+}
+
+async fn add<M, A>(watch: &Watch, row: M)
+where
+    M: IntoActiveModel<A>,
+    A: ActiveModelTrait + ActiveModelBehavior + Send,
+    <A::Entity as EntityTrait>::Model: IntoActiveModel<A>,
+{
+    let store = &watch.world.database.store;
+    let tx = store.begin().await.unwrap();
+    row.into_active_model().insert(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
+async fn a_queue_that_no_worker_pulls_from_is_told_until_one_does(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let mails = watch.schedule(|row| row.name = "mails".to_owned()).await;
+    let run = watch
+        .ends_as(&mails, |_, run| (run.state, run.finished_at) = (run::State::Running, None))
+        .await;
+    let now = watch.now();
+    let job = job::Model {
+        id: Uuid::now_v7(),
+        namespace_id: mails.namespace_id,
+        run_id: run,
+        attempt: 1,
+        state: job::State::Waiting,
+        queue: "emails".to_owned(),
+        task: "send".to_owned(),
+        tags: Some(Strings(vec!["eu".to_owned()])),
+        input: json!({}),
+        about: json!({}),
+        priority: 0,
+        timeout_ms: 3_600_000,
+        created_at: now,
+        awaited_until: Timestamp(now.0 + 3_600_000),
+        worker_id: None,
+        token: None,
+        taken_at: None,
+        lease_until: None,
+        lease_ms: 30_000,
+        stop: false,
+        lines: 0,
+        output: None,
+        error: None,
+        is_final: false,
+        ended_at: None,
+    };
+    add(&watch, job).await;
+    watch.pass(290);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+    watch.pass(20);
+    let told = node.tells(&watch, 1).await;
+    assert_eq!(told, ["[test] mails has a run that waits: no worker of the queue emails takes it"]);
+    // One that has not what the job asks for is no help.
+    let worker = |tag: &str| worker::Model {
+        id: Uuid::now_v7(),
+        namespace_id: mails.namespace_id,
+        name: "mailer".to_owned(),
+        queues: Strings(vec!["invoices".to_owned(), "emails".to_owned()]),
+        tags: Strings(vec![tag.to_owned()]),
+        capacity: 1,
+        version: String::new(),
+        client: String::new(),
+        token: String::new(),
+        draining: false,
+        registered_at: now,
+        heartbeat_at: watch.now(),
+    };
+    add(&watch, worker("us")).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 1);
+    add(&watch, worker("eu")).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] mails is taken up again");
 }
 
 async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {

@@ -1,0 +1,15 @@
+//! Programs that pull tasks, and their queues.
+
+use crate::{
+    api::{Ask, operations::workers::*},
+    model::Pulling,
+};
+
+pub(crate) fn workers(namespace: String) -> Ask<Pulling> {
+    Ask::new::<Workers>(workers::Variables { namespace })
+}
+
+/// Without a number the queue has no limit any more.
+pub(crate) fn limit_queue(namespace: String, name: String, max_jobs: Option<i64>) -> Ask<String> {
+    Ask::new::<LimitWorkerQueue>(limit_worker_queue::Variables { namespace, name, max_jobs })
+}

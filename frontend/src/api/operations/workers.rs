@@ -1,0 +1,11 @@
+//! The operations about programs that pull tasks.
+
+use graphql_client::GraphQLQuery;
+
+use super::{DateTime, Long, Operation};
+use crate::model::Pulling;
+
+operations! {
+    Workers = "graphql/workers.graphql", "" => Pulling;
+    LimitWorkerQueue = "graphql/limit_worker_queue.graphql", "/limitWorkerQueue/queue/name" => String;
+}

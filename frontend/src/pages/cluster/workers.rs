@@ -1,0 +1,150 @@
+//! Programs that pull tasks, and the queues that they pull from.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::{
+        AsyncView, Field, Glyph, Look, button, heading, icon, panel, silent_heading, table,
+        when_relative,
+    },
+    data::{Loading, use_load},
+    model::{Pulling, WorkerProgram, WorkerQueue},
+    pages::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
+    route::Route,
+    state::{use_every, use_session},
+};
+
+/// The queues and the workers of the address's namespace.
+#[component]
+pub(super) fn Workers() -> impl IntoView {
+    let namespace = kit::use_namespace();
+    let pulling = use_load(move || Some(api::workers::workers(namespace.get())));
+    let loading = pulling.loading;
+    use_every(super::IN_ANY_CASE, move || loading.refresh());
+    let limit = use_asked::<WorkerQueue>();
+    let is_empty =
+        move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
+    let content = view! {
+        <AsyncView
+            loading=loading
+            what="the workers"
+            is_empty=Signal::derive(move || is_empty().unwrap_or_default())
+            empty=|| empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust.")
+        >
+            {pulling.draw(move |all| tables(all, limit))}
+        </AsyncView>
+    };
+    view! {
+        {panel("Workers", (), content)}
+        {limit.dialog("Limit the queue", move |queue| limit_form(&queue, namespace, limit, loading))}
+    }
+}
+
+fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
+    let queues = vec![
+        heading("Queue", ""),
+        heading("Waiting", "number"),
+        heading("Oldest", "wide"),
+        heading("At work", "number"),
+        heading("Workers", "number"),
+        heading("Free", "number wide"),
+        silent_heading("Actions"),
+    ];
+    let workers = vec![
+        heading("Worker", ""),
+        heading("Jobs", "number"),
+        heading("Queues", "wide"),
+        heading("Heard", "number"),
+        heading("Version", "wide"),
+    ];
+    let rows: Vec<_> = all.worker_queues.iter().map(|queue| queue_row(queue, limit)).collect();
+    let programs: Vec<_> = all.workers.iter().map(worker_row).collect();
+    view! {
+        {table("Queues", "table", queues, rows.into_any())}
+        {(!programs.is_empty())
+            .then(|| table("Programs that pull tasks", "table", workers, programs.into_any()))}
+    }
+    .into_any()
+}
+
+fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
+    let alone = queue.is_unserved().then(|| {
+        view! {
+            <span class="cell-note">{icon(Glyph::Alert)}"no worker pulls from it"</span>
+        }
+        .into_any()
+    });
+    let oldest = queue.waiting_since.map_or_else(none, |at| when_relative(at, None));
+    let held = match queue.max_jobs {
+        Some(most) => format!("{} of {most}", queue.held),
+        None => queue.held.to_string(),
+    };
+    let runs = Route::Runs.narrowed(&[("q", "state:running")]);
+    let own = use_session().edits().then(|| button(Look::Plain, None, "Limit", limit.ask(queue)));
+    view! {
+        <tr data-testid="queue-row">
+            <th scope="row" class="name-cell">{queue.name.clone()}{alone}</th>
+            <td class="number">{queue.waiting}<span class="card-word">" waiting"</span></td>
+            <td class="wide">{oldest}</td>
+            <td class="number"><a href=runs>{held}</a><span class="card-word">" at work"</span></td>
+            <td class="number">{queue.workers}<span class="card-word">" workers"</span></td>
+            <td class="number wide">{queue.free}</td>
+            <td class="actions-cell"><div class="row-actions">{own}</div></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn worker_row(worker: &WorkerProgram) -> AnyView {
+    let tags = (!worker.tags.is_empty()).then(|| {
+        let tag = |tag: &String| view! { <span class="tag">{tag.clone()}</span> }.into_any();
+        view! { <span class="tags">{worker.tags.iter().map(tag).collect::<Vec<_>>()}</span> }
+    });
+    let draining = worker.draining.then(|| note("takes on nothing any more".to_owned()));
+    let version = match worker.version.is_empty() {
+        true => worker.client.clone(),
+        false => format!("{} · {}", worker.version, worker.client),
+    };
+    let since = format!("registered {}", worker.registered_at.to_rfc3339());
+    view! {
+        <tr data-testid="worker-row">
+            <th scope="row" class="name-cell">
+                <span title=since>{worker.name.clone()}</span>{tags}{draining}
+            </th>
+            <td class="number">{super::members::meter(worker.jobs, worker.capacity, "jobs")}</td>
+            <td class="wide">{worker.queues.join(", ")}</td>
+            <td class="number">{when_relative(worker.heartbeat_at, None)}</td>
+            <td class="wide">{version}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn limit_form(
+    queue: &WorkerQueue,
+    namespace: Memo<String>,
+    limit: Asked<WorkerQueue>,
+    loading: Loading,
+) -> AnyView {
+    let most = RwSignal::new(queue.max_jobs.map(|most| most.to_string()).unwrap_or_default());
+    let wrong = RwSignal::new(None);
+    let name = queue.name.clone();
+    let fields = view! {
+        {Field::new("queue-max", "Jobs at once", most).first().error(of(wrong, "maxJobs"))
+            .hint("1 to 10000, of all workers together. Empty: no limit. Jobs over the limit go on.")
+            .text()}
+    };
+    let plan = move |_| {
+        let no_limit = most.with_untracked(|text| text.trim().is_empty());
+        let max_jobs = if no_limit { None } else { Some(number("maxJobs", most)?) };
+        let said = match max_jobs {
+            Some(most) => format!("Workers have {most} jobs of {name} at once."),
+            None => format!("{name} has no limit any more."),
+        };
+        let ask = api::workers::limit_queue(namespace.get_untracked(), name.clone(), max_jobs);
+        Ok(Change { ask, said })
+    };
+    let done = move |_| loading.reload();
+    form(limit.open, (Look::Primary, "Limit"), wrong, fields.into_any(), plan, done)
+}

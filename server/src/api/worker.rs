@@ -1,0 +1,272 @@
+//! Programs that pull tasks, and the queues that they pull from.
+
+use std::collections::HashMap;
+
+use async_graphql::{Context, ID, Object, SimpleObject};
+use entity::worker;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    page::cost_by,
+    query::namespace_id,
+    scalar::{Instant, Long},
+};
+use crate::{
+    commands::{
+        Call,
+        workers::{MAX_LIMITED, MAX_WORKERS},
+    },
+    engine::jobs::SILENT,
+    store::workers::{
+        jobs, programs,
+        queues::{self, Depth},
+    },
+};
+
+/// The most queues that are listed: those with jobs, a worker or a limit.
+const MAX_QUEUES: usize = 1_000;
+
+/// A program that pulls tasks.
+#[derive(SimpleObject)]
+pub(crate) struct Worker {
+    id: ID,
+    /// What it calls itself; several may have one name.
+    name: String,
+    /// The queues that it pulls from.
+    queues: Vec<String>,
+    /// What jobs may ask of it.
+    tags: Vec<String>,
+    /// Jobs that it is at.
+    jobs: i64,
+    /// How many it takes at once.
+    capacity: i32,
+    /// Whether it takes on nothing any more.
+    draining: bool,
+    /// Its own version.
+    version: String,
+    /// The library that speaks for it, and that one's version.
+    client: String,
+    /// The token that it came with, by name.
+    token: String,
+    registered_at: Instant,
+    heartbeat_at: Instant,
+}
+
+/// What waits for workers under one name.
+#[derive(Debug, Default, PartialEq, SimpleObject)]
+pub(crate) struct WorkerQueue {
+    name: String,
+    /// Workers that pull from it and take on jobs.
+    workers: i64,
+    /// How many more jobs these would take, of whatever queue.
+    free: i64,
+    /// Jobs that wait for a worker.
+    waiting: Long,
+    /// Since when the oldest of them does.
+    waiting_since: Option<Instant>,
+    /// Jobs that a worker is at.
+    held: Long,
+    /// All workers together have so many of its jobs at once; null for no limit.
+    max_jobs: Option<i32>,
+}
+
+/// A queue as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct WorkerQueuePayload {
+    queue: WorkerQueue,
+}
+
+/// Programs that pull tasks.
+#[derive(Default)]
+pub(crate) struct ReadingWorkers;
+
+/// Programs that pull tasks.
+#[Object]
+impl ReadingWorkers {
+    /// The programs of a namespace that pull tasks and were heard within a minute, by name: at most
+    /// 1000.
+    #[graphql(complexity = "cost_by(100, 100, child_complexity)")]
+    async fn workers(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<Worker>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        Ok(of_namespace(cx, namespace).await?.into_iter().map(Worker::from).collect())
+    }
+
+    /// The queues of a namespace that have jobs, a worker or a limit, by name: at most 1000.
+    #[graphql(complexity = "cost_by(100, 100, child_complexity)")]
+    async fn worker_queues(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<WorkerQueue>> {
+        cx.viewer()?;
+        WorkerQueue::all(cx, namespace_id(cx, &namespace).await?).await
+    }
+}
+
+/// Orders about the queues of workers.
+#[derive(Default)]
+pub(crate) struct OrderingWorkers;
+
+/// Orders about the queues of workers.
+#[Object]
+impl OrderingWorkers {
+    /// Limits how many jobs of a queue all workers together have at once, 1 to 10000; null takes the
+    /// limit away. Jobs over a lowered limit go on.
+    async fn limit_worker_queue(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+        max_jobs: Option<i64>,
+        idempotency_key: Option<String>,
+    ) -> Result<WorkerQueuePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([namespace, name, max_jobs]).to_string();
+        let call = Call::new("limitWorkerQueue", &arguments, idempotency_key)?;
+        let queue = (&*namespace, &*name);
+        let id = cx.commands().limit_worker_queue(&right, queue, max_jobs, &call).await?;
+        let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
+        let queue = queues.find(|queue| queue.name == name);
+        // Without a limit, a job or a worker it has no line any more.
+        let queue = queue.unwrap_or_else(|| WorkerQueue { name, ..WorkerQueue::default() });
+        Ok(WorkerQueuePayload { queue })
+    }
+}
+
+/// The workers of a namespace that were heard lately, and how many jobs each of them has.
+async fn of_namespace(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<(worker::Model, i64)>> {
+    let since = (cx.commands().clock.now() - SILENT).into();
+    let read = cx.store().read();
+    let workers = programs::list(read, namespace, since, MAX_WORKERS).await?;
+    let ids: Vec<Uuid> = workers.iter().map(|worker| worker.id).collect();
+    let held = jobs::held_by_each(read, &ids).await?;
+    let with_jobs = |worker: worker::Model| {
+        let jobs = held.get(&worker.id).copied().unwrap_or(0);
+        (worker, jobs)
+    };
+    Ok(workers.into_iter().map(with_jobs).collect())
+}
+
+impl From<(worker::Model, i64)> for Worker {
+    fn from((row, jobs): (worker::Model, i64)) -> Self {
+        Self {
+            id: row.id.into(),
+            name: row.name,
+            queues: row.queues.0,
+            tags: row.tags.0,
+            jobs,
+            capacity: row.capacity,
+            draining: row.draining,
+            version: row.version,
+            client: row.client,
+            token: row.token,
+            registered_at: row.registered_at.into(),
+            heartbeat_at: row.heartbeat_at.into(),
+        }
+    }
+}
+
+impl WorkerQueue {
+    /// Those of a namespace, by name.
+    async fn all(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<Self>> {
+        let (store, now) = (cx.store(), cx.commands().clock.now());
+        let most = u64::try_from(MAX_QUEUES).unwrap_or(u64::MAX);
+        let depths = queues::depths(store, namespace, now.into(), most).await?;
+        let limits = queues::limited(store.read(), namespace, MAX_LIMITED).await?;
+        let limits = limits.into_iter().map(|row| (row.name, row.max_jobs)).collect();
+        let workers = of_namespace(cx, namespace).await?;
+        let mut queues = standing(depths, limits, &workers);
+        queues.truncate(MAX_QUEUES);
+        Ok(queues)
+    }
+}
+
+/// How each queue stands that has jobs, a limit or a worker.
+fn standing(
+    depths: Vec<Depth>,
+    limits: HashMap<String, i32>,
+    workers: &[(worker::Model, i64)],
+) -> Vec<WorkerQueue> {
+    let mut queues: HashMap<String, WorkerQueue> = HashMap::new();
+    let mut queue = |name: &str, change: &dyn Fn(&mut WorkerQueue)| {
+        let entry = queues.entry(name.to_owned());
+        change(
+            entry
+                .or_insert_with(|| WorkerQueue { name: name.to_owned(), ..WorkerQueue::default() }),
+        );
+    };
+    for depth in &depths {
+        queue(&depth.queue, &|queue| {
+            queue.waiting = depth.waiting.into();
+            queue.waiting_since = depth.oldest.map(Into::into);
+            queue.held = depth.held.into();
+        });
+    }
+    for (name, limit) in &limits {
+        queue(name, &|queue| queue.max_jobs = Some(*limit));
+    }
+    for (worker, jobs) in workers.iter().filter(|(worker, _)| !worker.draining) {
+        let free = (i64::from(worker.capacity) - jobs).max(0);
+        for name in &worker.queues.0 {
+            queue(name, &|queue| {
+                queue.workers += 1;
+                queue.free += free;
+            });
+        }
+    }
+    let mut queues: Vec<WorkerQueue> = queues.into_values().collect();
+    queues.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    queues
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{Strings, Timestamp};
+
+    use super::*;
+
+    fn worker(queues: &[&str], draining: bool) -> worker::Model {
+        worker::Model {
+            id: Uuid::nil(),
+            namespace_id: Uuid::nil(),
+            name: "mailer".to_owned(),
+            queues: Strings(queues.iter().map(|&queue| queue.to_owned()).collect()),
+            tags: Strings(vec![]),
+            capacity: 4,
+            version: String::new(),
+            client: String::new(),
+            token: String::new(),
+            draining,
+            registered_at: Timestamp(0),
+            heartbeat_at: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn a_queue_has_a_line_for_its_jobs_its_workers_or_its_limit() {
+        let depth = Depth { queue: "videos".to_owned(), waiting: 3, oldest: None, held: 1 };
+        let limits = HashMap::from([("videos".to_owned(), 2), ("rare".to_owned(), 1)]);
+        let workers = [(worker(&["emails", "videos"], false), 3), (worker(&["emails"], true), 0)];
+        let queues = standing(vec![depth], limits, &workers);
+        let lines: Vec<_> = queues
+            .iter()
+            .map(|q| (&*q.name, q.workers, q.free, q.waiting, q.held, q.max_jobs))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("emails", 1, 1, Long(0), Long(0), None),
+                ("rare", 0, 0, Long(0), Long(0), Some(1)),
+                ("videos", 1, 1, Long(3), Long(1), Some(2)),
+            ]
+        );
+    }
+}

@@ -1,0 +1,194 @@
+use std::collections::HashMap;
+
+use entity::{
+    Timestamp, job,
+    worker_queue::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QueryOrder, QuerySelect, sea_query::OnConflict,
+};
+use uuid::Uuid;
+
+use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
+
+/// What waits and is at work in a queue.
+#[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
+pub struct Depth {
+    /// Its name.
+    pub queue: String,
+    /// Jobs that wait for a worker.
+    pub waiting: i64,
+    /// Since when the oldest of them does.
+    pub oldest: Option<Timestamp>,
+    /// Jobs that a worker is at.
+    pub held: i64,
+}
+
+/// Jobs that wait in a queue that no worker pulls from that may take them.
+#[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
+pub struct Unserved {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// The queue.
+    pub queue: String,
+    /// How many.
+    pub waiting: i64,
+}
+
+/// Of all namespaces.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct Load {
+    /// Workers that were heard lately.
+    pub workers: i64,
+    /// Jobs that wait for a worker.
+    pub waiting: i64,
+    /// Jobs that a worker is at.
+    pub held: i64,
+}
+
+/// How much there is for workers, and how many were heard since `silent`.
+pub async fn load(store: &Store, now: Timestamp, silent: Timestamp) -> Result<Load, StoreError> {
+    let of = |state: job::State| {
+        let state = state.to_value();
+        format!("(SELECT count(*) FROM job WHERE state = '{state}' AND awaited_until > $1)")
+    };
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM worker WHERE heartbeat_at >= $2) AS workers, \
+           {} AS waiting, {} AS held",
+        of(job::State::Waiting),
+        of(job::State::Held),
+    );
+    let statement = store.dialect().statement(sql, [now.0.into(), silent.0.into()]);
+    let found = Load::find_by_statement(statement).one(store.read()).await?;
+    Ok(found.unwrap_or(Load { workers: 0, waiting: 0, held: 0 }))
+}
+
+/// The queues of a namespace in which something waits or is at work, by name.
+pub async fn depths(
+    store: &Store,
+    namespace: Uuid,
+    now: Timestamp,
+    limit: u64,
+) -> Result<Vec<Depth>, StoreError> {
+    let (waiting, held) = (job::State::Waiting.to_value(), job::State::Held.to_value());
+    let sql = format!(
+        "SELECT queue, \
+           CAST(sum(CASE WHEN state = '{waiting}' THEN 1 ELSE 0 END) AS bigint) AS waiting, \
+           min(CASE WHEN state = '{waiting}' THEN created_at END) AS oldest, \
+           CAST(sum(CASE WHEN state = '{held}' THEN 1 ELSE 0 END) AS bigint) AS held \
+         FROM job WHERE namespace_id = $1 AND state IN ('{waiting}', '{held}') \
+           AND awaited_until > $2 \
+         GROUP BY queue ORDER BY queue LIMIT $3"
+    );
+    let values = [namespace.into(), now.0.into(), limit.cast_signed().into()];
+    let statement = store.dialect().statement(sql, values);
+    Ok(Depth::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// The limited queues of a namespace, by name.
+pub async fn limited<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    Ok(query.order_by_asc(Column::Name).limit(limit).all(connection).await?)
+}
+
+/// The limit of that queue, if it has one, locked.
+pub async fn lock_limit(
+    tx: &DatabaseTransaction,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// Gives a queue a limit; one that it has is replaced.
+pub async fn limit<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    let replaced = OnConflict::columns([Column::NamespaceId, Column::Name])
+        .update_columns([Column::MaxJobs, Column::UpdatedAt])
+        .to_owned();
+    Entity::insert(row).on_conflict(replaced).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Takes the limit of a queue away.
+pub async fn remove_limit<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}
+
+/// How many more jobs may be handed over in those of the queues that have a limit. The limits are
+/// locked, in the order of their names: two workers do not take the same last place.
+pub async fn lock_rooms(
+    tx: &DatabaseTransaction,
+    namespace: Uuid,
+    names: &[String],
+) -> Result<HashMap<String, u64>, StoreError> {
+    let of_names = Column::Name.is_in(names.iter().cloned());
+    let query = Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(of_names);
+    let rows = query.order_by_asc(Column::Name).lock_exclusive().all(tx).await?;
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let held: Vec<(String, i64)> = job::Entity::find()
+        .select_only()
+        .column(job::Column::Queue)
+        .column_as(job::Column::Id.count(), "held")
+        .filter(job::Column::NamespaceId.eq(namespace))
+        .filter(job::Column::Queue.is_in(rows.iter().map(|row| row.name.clone())))
+        .filter(job::Column::State.eq(job::State::Held))
+        .group_by(job::Column::Queue)
+        .into_tuple()
+        .all(tx)
+        .await?;
+    let held: HashMap<String, i64> = held.into_iter().collect();
+    let room = |row: Model| {
+        let at_work = held.get(&row.name).copied().unwrap_or(0);
+        let room = (i64::from(row.max_jobs) - at_work).max(0);
+        (row.name, room.unsigned_abs())
+    };
+    Ok(rows.into_iter().map(room).collect())
+}
+
+/// That no worker is there for the row `job`: none that was heard since `$silent`, goes on taking
+/// jobs, pulls from its queue and has its tags.
+pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
+    let (pulls, has) =
+        (dialect.list_has("w.queues", "job.queue"), dialect.list_within("job.tags", "w.tags"));
+    format!(
+        "job.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM worker w \
+           WHERE w.namespace_id = job.namespace_id AND NOT w.draining \
+             AND w.heartbeat_at >= {silent} AND {pulls} AND (job.tags IS NULL OR {has}))"
+    )
+}
+
+/// The queues in which jobs have waited since `before` or longer that no worker may take, the ones
+/// with most jobs first: a hundred at the most. Of one namespace, or of all.
+pub async fn without_worker(
+    store: &Store,
+    namespace: Option<Uuid>,
+    (now, before, silent): (Timestamp, Timestamp, Timestamp),
+) -> Result<Vec<Unserved>, StoreError> {
+    let mut values = vec![now.0.into(), before.0.into(), silent.0.into()];
+    let mut within = "";
+    if let Some(namespace) = namespace {
+        values.push(namespace.into());
+        within = " AND job.namespace_id = $4";
+    }
+    let sql = format!(
+        "SELECT namespace.name AS namespace, job.queue AS queue, count(*) AS waiting \
+         FROM job JOIN namespace ON namespace.id = job.namespace_id \
+         WHERE {} AND job.awaited_until > $1 AND job.created_at <= $2{within} \
+         GROUP BY namespace.name, job.queue ORDER BY count(*) DESC, job.queue LIMIT 100",
+        unserved(store.dialect(), "$3"),
+    );
+    let statement = store.dialect().statement(sql, values);
+    Ok(Unserved::find_by_statement(statement).all(store.read()).await?)
+}
