@@ -55,6 +55,12 @@ impl Fleet {
         fleet.count(meter, "carillon.worker_jobs_held", "Jobs that a worker is at.", |found| {
             found.jobs_held
         });
+        fleet.count(
+            meter,
+            "carillon.queues_without_worker",
+            "Queues in which jobs have waited for a minute that no worker may take.",
+            |found| found.queues_without_worker,
+        );
         fleet.count(meter, "carillon.nodes_alive", "Nodes that live.", |found| found.nodes);
         fleet.count(
             meter,

@@ -19,6 +19,8 @@ pub struct Sampled {
     pub jobs_waiting: u64,
     /// Jobs that a worker is at.
     pub jobs_held: u64,
+    /// Queues in which jobs wait that no worker may take.
+    pub queues_without_worker: u64,
     /// Nodes that live.
     pub nodes: u64,
     /// Fires that were missed or given up in the last hour.

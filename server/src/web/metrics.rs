@@ -13,7 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Web, refusal::Refusal};
 use crate::{
-    engine::{jobs::SILENT, maintenance::health::examine},
+    engine::{
+        jobs::SILENT,
+        maintenance::health::{examine, queues_without_worker},
+    },
     store::{
         StoreError,
         reads::health::{Scope, figures},
@@ -105,6 +108,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let scope = Scope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
+    let without_worker = queues_without_worker(store, None, now).await?.len();
     let load = queues::load(store, now, (now.utc() - SILENT).into()).await?;
     let canary = store.canary().await?.and_then(|canary| canary.due_at.zip(canary.finished_at));
     let count = |rows: i64| u64::try_from(rows).unwrap_or(0);
@@ -116,6 +120,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
         workers: count(load.workers),
         jobs_waiting: count(load.waiting),
         jobs_held: count(load.held),
+        queues_without_worker: u64::try_from(without_worker).unwrap_or(u64::MAX),
         nodes: count(figures.nodes_alive),
         missed: count(figures.missed),
         oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),

@@ -79,9 +79,7 @@ pub async fn examine(
         checks.extend(brokers(&cluster.brokers()));
     }
     if scope.tag.is_none() {
-        let waits = |span: TimeDelta| Timestamp::from(now.utc() - span);
-        let times = (now, waits(UNSERVED), waits(SILENT));
-        checks.push(unserved(&queues::without_worker(store, scope.namespace, times).await?));
+        checks.push(unserved(&queues_without_worker(store, scope.namespace, now).await?));
     }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
@@ -156,6 +154,16 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
         issue,
         nodes: vec![],
     })
+}
+
+/// The queues in which jobs have waited for a minute that no worker may take.
+pub async fn queues_without_worker(
+    store: &Store,
+    namespace: Option<Uuid>,
+    now: Timestamp,
+) -> Result<Vec<Unserved>, StoreError> {
+    let ago = |span: TimeDelta| Timestamp::from(now.utc() - span);
+    queues::without_worker(store, namespace, (now, ago(UNSERVED), ago(SILENT))).await
 }
 
 /// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes; that
