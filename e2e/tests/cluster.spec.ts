@@ -1,5 +1,6 @@
 import { Server } from "../support/server.ts";
 import { expect, follow, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
 
 test("the cluster's page shows each node with what it does, and comes by one key", async ({
   page,
@@ -35,4 +36,53 @@ test("the cluster's page hears of a node's next life, also of one that began whi
   } finally {
     await server.stop();
   }
+});
+
+test("a queue that nobody pulls from is seen, and limited", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "queues",
+    `module: queues
+schedules:
+  mails:
+    when: "0 0 1 1 *"
+    task: { target: { worker: { queue: emails, task: send } } }
+`,
+  );
+  server.cli(["trigger", "mails"]);
+  await page.goto("/cluster");
+  await signIn(page, admin);
+  const queue = page.getByTestId("queue-row");
+  await expect(queue).toContainText("no worker pulls from it");
+  await expect(queue).toContainText("1 waiting");
+
+  const token = server.cli(["token", "create", "mailer", "--role", "operator"]).trim();
+  const say = async (word: string, said: object) => {
+    const answer = await fetch(`${server.url}/worker/v1/${word}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: JSON.stringify(said),
+    });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as { workerId: string; jobs: { id: string; token: string }[] };
+  };
+  const { workerId } = await say("register", {
+    protocol: 1, name: "mailer-1", queues: ["emails"], tags: ["eu"], capacity: 8,
+    version: "2026.11", client: "by-hand/1",
+  });
+  const { jobs } = await say("poll", { workerId, free: 1, waitSeconds: 20 });
+  const worker = page.getByTestId("worker-row");
+  await expect(worker).toContainText("mailer-1");
+  await expect(worker).toContainText("1/8");
+  await expect(queue).not.toContainText("no worker pulls from it");
+
+  await queue.getByRole("button", { name: "Limit" }).click();
+  await page.getByLabel("Jobs at once").fill("0");
+  await page.getByRole("dialog").getByRole("button", { name: "Limit" }).click();
+  await expect(page.getByRole("dialog")).toContainText("1 to 10000");
+  await page.getByLabel("Jobs at once").fill("3");
+  await page.getByRole("dialog").getByRole("button", { name: "Limit" }).click();
+  await expect(queue).toContainText("1 of 3");
+  await say("complete", { workerId, id: jobs[0]?.id, token: jobs[0]?.token, output: {} });
+  await expect(worker).toContainText("0/8");
 });

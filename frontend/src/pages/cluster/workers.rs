@@ -25,18 +25,17 @@ pub(super) fn Workers() -> impl IntoView {
     let limit = use_asked::<WorkerQueue>();
     let is_empty =
         move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
-    let content = view! {
-        <AsyncView
-            loading=loading
-            what="the workers"
-            is_empty=Signal::derive(move || is_empty().unwrap_or_default())
-            empty=|| empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust.")
-        >
-            {pulling.draw(move |all| tables(all, limit))}
-        </AsyncView>
-    };
     view! {
-        {panel("Workers", (), content)}
+        <div class="cluster-workers">
+            <AsyncView
+                loading=loading
+                what="the workers"
+                is_empty=Signal::derive(move || is_empty().unwrap_or_default())
+                empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
+            >
+                {pulling.draw(move |all| tables(all, limit))}
+            </AsyncView>
+        </div>
         {limit.dialog("Limit the queue", move |queue| limit_form(&queue, namespace, limit, loading))}
     }
 }
@@ -60,12 +59,13 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
     ];
     let rows: Vec<_> = all.worker_queues.iter().map(|queue| queue_row(queue, limit)).collect();
     let programs: Vec<_> = all.workers.iter().map(worker_row).collect();
-    view! {
-        {table("Queues", "table", queues, rows.into_any())}
-        {(!programs.is_empty())
-            .then(|| table("Programs that pull tasks", "table", workers, programs.into_any()))}
-    }
-    .into_any()
+    let queues = table("Queues", "table", queues, rows.into_any());
+    let workers = (!programs.is_empty()).then(|| {
+        let workers = table("Programs that pull tasks", "table", workers, programs.into_any());
+        panel("Workers", (), workers)
+    });
+    view! { <div class="cluster">{panel("Queues of workers", (), queues)}{workers}</div> }
+        .into_any()
 }
 
 fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
