@@ -34,6 +34,8 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// The run whose attempt it is.
     pub run_id: Uuid,
+    /// The task of the run, by its name there.
+    pub run_task: String,
     /// Number of the attempt, from 1.
     pub attempt: i32,
     /// See [`State`].
@@ -71,8 +73,10 @@ pub struct Model {
     pub lease_ms: i64,
     /// Whether the worker is to end it.
     pub stop: bool,
-    /// How many lines it has printed.
+    /// How many lines of what it printed were taken.
     pub lines: i64,
+    /// How many bytes these have.
+    pub line_bytes: i64,
     /// What came out.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,

@@ -28,7 +28,9 @@ pub struct Model {
     pub version: String,
     /// The library that speaks for it, and that one's version.
     pub client: String,
-    /// The token that it came with, by name.
+    /// The token that it came with: nobody else speaks as it.
+    pub token_id: Uuid,
+    /// The token's name, for people.
     pub token: String,
     /// Whether it takes on nothing any more.
     pub draining: bool,

@@ -17,6 +17,7 @@ impl MigrationTrait for Migration {
             "CREATE INDEX worker_list ON worker (namespace_id, name, id)",
             "CREATE UNIQUE INDEX worker_queue_name ON worker_queue (namespace_id, name)",
             "CREATE INDEX job_held_in ON job (namespace_id, queue) WHERE state = 'held'",
+            "CREATE INDEX worker_of_token ON worker (token_id)",
             "CREATE INDEX worker_silent ON worker (heartbeat_at)",
             // What a worker looks for, in the order in which it is taken.
             "CREATE INDEX job_waiting ON job (namespace_id, queue, priority DESC, created_at, id) \
@@ -49,6 +50,7 @@ fn worker() -> TableCreateStatement {
         .col(integer("capacity"))
         .col(text("version"))
         .col(text("client"))
+        .col(uuid("token_id"))
         .col(text("token"))
         .col(boolean("draining"))
         .col(big_integer("registered_at"))
@@ -73,6 +75,7 @@ fn job() -> TableCreateStatement {
         .col(uuid("id").primary_key())
         .col(uuid("namespace_id"))
         .col(uuid("run_id"))
+        .col(text("run_task"))
         .col(integer("attempt"))
         .col(string_len("state", 12))
         .col(text("queue"))
@@ -91,6 +94,7 @@ fn job() -> TableCreateStatement {
         .col(big_integer("lease_ms"))
         .col(boolean("stop"))
         .col(big_integer("lines"))
+        .col(big_integer("line_bytes"))
         .col(json_binary_null("output"))
         .col(text_null("error"))
         .col(boolean("is_final"))

@@ -11,6 +11,9 @@ pub enum Error {
     /// No answer came.
     #[error("the server did not answer: {0}")]
     Unanswered(#[from] reqwest::Error),
+    /// An answer came that is none of this protocol's.
+    #[error("the answer cannot be read: {0}")]
+    Unreadable(String),
     /// The server refused the module of a program. Nothing was changed.
     #[error("module {module}: {problem}")]
     Deploy {
@@ -43,6 +46,7 @@ impl Error {
         match self {
             Self::Api(error) => error.status == 429 || error.status >= 500,
             Self::Unanswered(error) => !error.is_builder(),
+            Self::Unreadable(_) => true,
             Self::Deploy { .. } | Self::Setting(_) => false,
         }
     }
@@ -59,7 +63,9 @@ impl Error {
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Api(error) => error.retry_after,
-            Self::Unanswered(_) | Self::Deploy { .. } | Self::Setting(_) => None,
+            Self::Unanswered(_) | Self::Unreadable(_) | Self::Deploy { .. } | Self::Setting(_) => {
+                None
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ use crate::{
 
 const PROTOCOL: u32 = 1;
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
+/// After its end the lines of a job have so long.
+const LAST_LINES: Duration = Duration::from_secs(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
 /// Until the open poll ends, once the server knows that the worker takes no more; what was given
 /// out before arrives meanwhile.
@@ -260,13 +262,14 @@ impl Loops {
             let body = json!({
                 "workerId": me.worker_id, "free": self.capacity - held,
                 "waitSeconds": me.max_wait_seconds,
+                // What was given out beside these was lost on its way, and is given out once more.
+                "jobs": self.known(),
             });
             let timeout = Duration::from_secs(me.max_wait_seconds + 15);
             let asked = self.http.post_within("/worker/v1/poll", &body, timeout);
             let Some(answer) = self.poll_ends.run_until_cancelled(asked).await else { return };
-            match answer {
-                Ok(answer) => {
-                    let polled: Polled = serde_json::from_value(answer).unwrap_or_default();
+            match answer.and_then(read) {
+                Ok(polled) => {
                     for given in polled.jobs {
                         self.accept(given, &me);
                     }
@@ -310,10 +313,10 @@ impl Loops {
                 .collect();
             let body = json!({ "workerId": me.worker_id, "jobs": held, "draining": is_draining });
             delay = me.heartbeat();
-            match self.http.post_within("/worker/v1/heartbeat", &body, delay).await {
-                Ok(answer) => {
+            let answer = self.http.post_within("/worker/v1/heartbeat", &body, delay).await;
+            match answer.and_then(read) {
+                Ok(beat) => {
                     failures = 0;
-                    let beat: Polled = serde_json::from_value(answer).unwrap_or_default();
                     self.end_jobs(&beat.stop, &beat.lost);
                     if is_draining && !self.poll_ends.is_cancelled() {
                         self.ended.run_until_cancelled(pause(END_OF_POLL)).await;
@@ -407,16 +410,14 @@ impl Loops {
         }
         let loops = self.clone();
         tokio::spawn(async move {
+            // Its place is free again however this ends.
+            let _place = Place { jobs: &loops.jobs, job: &job };
             let ending = job.work(loops.tasks.get(job.task())).await;
-            job.flush().await;
+            // What became of the job does not wait for all that it printed.
+            let _ = tokio::time::timeout(LAST_LINES, job.flush()).await;
             if !job.is_lost() {
                 job.tell(ending, &loops.ended).await;
             }
-            loops.jobs.send_modify(|jobs| {
-                if jobs.get(job.id()).is_some_and(|held| held.token() == job.token()) {
-                    jobs.remove(job.id());
-                }
-            });
         });
     }
 
@@ -443,7 +444,8 @@ impl Loops {
     }
 
     async fn leave(&self) {
-        let body = json!({ "workerId": self.current.lock().await.worker_id });
+        let worker_id = self.current.lock().await.worker_id.clone();
+        let body = json!({ "workerId": worker_id, "jobs": self.known() });
         let never = CancellationToken::new();
         let call = self.http.call("/worker/v1/leave", &body, &never);
         // Otherwise its leases end by themselves.
@@ -458,11 +460,37 @@ impl Loops {
         self.stopping.cancel();
     }
 
+    fn known(&self) -> Vec<String> {
+        self.jobs.borrow().keys().cloned().collect()
+    }
+
     fn held(&self) -> Vec<Job> {
         self.jobs.borrow().values().cloned().collect()
     }
 
     fn fatal(&self) -> MutexGuard<'_, Option<Error>> {
         self.fatal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a poll or a heartbeat is answered.
+fn read(answer: Value) -> Result<Polled, Error> {
+    serde_json::from_value(answer).map_err(|error| Error::Unreadable(error.to_string()))
+}
+
+/// The place that a job takes, until it is dropped.
+struct Place<'a> {
+    jobs: &'a watch::Sender<HashMap<String, Job>>,
+    job: &'a Job,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let job = self.job;
+        self.jobs.send_modify(|jobs| {
+            if jobs.get(job.id()).is_some_and(|held| held.token() == job.token()) {
+                jobs.remove(job.id());
+            }
+        });
     }
 }

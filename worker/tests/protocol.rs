@@ -303,7 +303,7 @@ async fn a_worker_declared_lost_registers_again_and_drops_its_jobs() {
     fake.changed.subscribe().wait_for(|()| !holds(&fake)).await.unwrap();
     end(worker).await;
     assert!(fake.bodies("fail").is_empty());
-    assert_eq!(fake.bodies("leave"), [json!({ "workerId": "worker-2" })]);
+    assert_eq!(fake.bodies("leave"), [json!({ "workerId": "worker-2", "jobs": [] })]);
 }
 
 #[tokio::test]

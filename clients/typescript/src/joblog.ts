@@ -40,10 +40,17 @@ export class JobLog {
     this.lines = [];
   }
 
-  /** Sends what there is; one after the other, so that lines arrive in their order. */
-  flush(): Promise<void> {
+  /**
+   * Sends what there is; one after the other, so that lines arrive in their order. What is left after
+   * so many milliseconds is dropped.
+   */
+  flush(patience = Infinity): Promise<void> {
+    const until = performance.now() + patience;
     this.sending = this.sending.then(async () => {
-      for (let batch = this.batch(); batch.length > 0; batch = this.batch()) await this.send(batch);
+      for (let batch = this.batch(); batch.length > 0; batch = this.batch()) {
+        if (performance.now() > until) return this.close();
+        await this.send(batch);
+      }
     });
     return this.sending;
   }

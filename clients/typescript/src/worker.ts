@@ -9,6 +9,8 @@ import { Job, type Ending, type GivenJob } from "./job.js";
 import { CLIENT, PROTOCOL } from "./version.js";
 
 const LOG_INTERVAL = 1_000;
+/** After its end the lines of a job have so many milliseconds more. */
+const LAST_LINES = 10_000;
 const LEAVE_PATIENCE = 5_000;
 const END_OF_POLL = 100;
 const LATEST_END_OF_POLL = 2_000;
@@ -102,10 +104,15 @@ export class Worker {
         const flushing = setInterval(() => {
           for (const job of this.jobs.values()) void job.log.flush();
         }, LOG_INTERVAL);
-        await this.poll();
-        await this.drain();
-        clearInterval(flushing);
-        this.ended.abort();
+        // What goes wrong in it is thrown where it is awaited, and not before that for nobody.
+        beating.catch(() => undefined);
+        try {
+          await this.poll();
+          await this.drain();
+        } finally {
+          clearInterval(flushing);
+          this.ended.abort();
+        }
         await Promise.all([beating, this.leave()]);
       }
     } finally {
@@ -129,6 +136,8 @@ export class Worker {
         workerId: me.workerId,
         free: this.capacity - this.jobs.size,
         waitSeconds: Math.floor(me.maxWaitSeconds),
+        // What was given out beside these was lost on its way, and is given out once more.
+        jobs: [...this.jobs.keys()],
       };
       try {
         const timeout = (me.maxWaitSeconds + 15) * 1000;
@@ -196,10 +205,15 @@ export class Worker {
     }
     // The server has given its jobs to others.
     if (stale !== undefined) for (const job of this.jobs.values()) job.lose();
+    const [heartbeat, wait] = [Number(answer["heartbeatSeconds"]), Number(answer["maxWaitSeconds"])];
+    if (!(heartbeat > 0) || !(wait >= 0)) {
+      this.endWith(new CarillonError("the answer to the registration cannot be read: is this a Carillon server?"));
+      return undefined;
+    }
     this.current = {
       workerId: String(answer["workerId"]),
-      heartbeatMs: Number(answer["heartbeatSeconds"]) * 1000,
-      maxWaitSeconds: Number(answer["maxWaitSeconds"]),
+      heartbeatMs: heartbeat * 1000,
+      maxWaitSeconds: wait,
     };
     this.say(`registered as worker ${this.current.workerId}`);
     return this.current;
@@ -243,7 +257,8 @@ export class Worker {
   private async carryOut(job: Job): Promise<void> {
     try {
       const ending = await job.work(this.tasks.get(job.task));
-      await job.log.flush();
+      // What became of the job does not wait for all that it printed.
+      await job.log.flush(LAST_LINES);
       if (!job.isLost) await this.report(job, ending);
     } catch (error) {
       // A defect of this package must cost one job and not the worker.
@@ -287,7 +302,7 @@ export class Worker {
     const patience = AbortSignal.timeout(LEAVE_PATIENCE);
     for (let failures = 0; ; failures += 1) {
       try {
-        await this.http.post("/worker/v1/leave", { workerId }, LEAVE_PATIENCE, patience);
+        await this.http.post("/worker/v1/leave", { workerId, jobs: [...this.jobs.keys()] }, LEAVE_PATIENCE, patience);
         return;
       } catch (error) {
         if (isPassing(error) && (await pause(delayAfter(failures), patience))) continue;

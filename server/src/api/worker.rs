@@ -243,6 +243,7 @@ mod tests {
             capacity: 4,
             version: String::new(),
             client: String::new(),
+            token_id: Uuid::nil(),
             token: String::new(),
             draining,
             registered_at: Timestamp(0),

@@ -134,6 +134,8 @@ pub struct Commands {
     places: Arc<NameCache>,
     /// The turns of all orders for many, and the time that each has.
     many: Arc<Semaphore>,
+    /// What waits for workers.
+    board: Arc<workers::Board>,
     /// The turns of test calls.
     test_calls: Arc<Semaphore>,
     patience: Duration,
@@ -175,6 +177,7 @@ impl Commands {
             gathering,
             places,
             many,
+            board: Arc::default(),
             test_calls: Arc::new(Semaphore::new(test_call::AT_ONCE)),
             patience,
             guesses,

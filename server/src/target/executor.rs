@@ -187,7 +187,10 @@ impl Executor {
                 published.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
             }
             Target::Worker(definition) => match self.jobs.get() {
-                Some(jobs) => jobs.carry_out(definition, invocation, &log, &stop).await,
+                Some(jobs) => match definition.check_filled(&invocation.context) {
+                    Ok(()) => jobs.carry_out(definition, invocation, &log, &stop).await,
+                    Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
+                },
                 None => Outcome::Failed {
                     message: "nothing hands tasks to workers here".to_owned(),
                     output: json!({}),

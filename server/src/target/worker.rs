@@ -85,6 +85,16 @@ pub fn completed(worker: &str, output: Value) -> Outcome {
     }
 }
 
+fn check_size(input: &Value) -> Result<(), TargetError> {
+    let size = input.to_string().len();
+    if size <= MAX_INPUT_BYTES {
+        return Ok(());
+    }
+    let problem = format!("has {size} bytes; the limit is {MAX_INPUT_BYTES}");
+    let help = "hand over a place where the worker finds it";
+    Err(TargetError::invalid("worker.input", problem, help))
+}
+
 impl Worker {
     /// Whether it can be carried out as it is written.
     pub(super) fn check(&self) -> Result<(), TargetError> {
@@ -109,12 +119,12 @@ impl Worker {
                 "write 1 to 64 of a-z 0-9 . _ - =",
             ));
         }
-        let size = self.input.as_ref().map_or(0, |input| input.to_string().len());
-        if size > MAX_INPUT_BYTES {
-            let problem = format!("has {size} bytes; the limit is {MAX_INPUT_BYTES}");
-            let help = "hand over a place where the worker finds it";
-            return Err(TargetError::invalid("worker.input", problem, help));
-        }
-        Ok(())
+        self.input.as_ref().map_or(Ok(()), check_size)
+    }
+
+    /// The same once its templates are filled in. Without an input the context is handed over.
+    pub(super) fn check_filled(&self, context: &Value) -> Result<(), TargetError> {
+        self.check()?;
+        if self.input.is_none() { check_size(context) } else { Ok(()) }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     access::{Viewer, ViewerKind},
     commands::{
         CommandError,
-        workers::{HEARTBEAT_SECONDS, Job, MAX_WAIT_SECONDS, NewWorker, WorkerError},
+        workers::{Asked, HEARTBEAT_SECONDS, Job, MAX_WAIT_SECONDS, NewWorker, WorkerError},
     },
     store::workers::jobs::Claim,
 };
@@ -55,6 +55,7 @@ struct Poll {
     free: u64,
     #[serde(default)]
     wait_seconds: u64,
+    jobs: Option<Vec<Uuid>>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +130,7 @@ struct Extend {
 #[serde(rename_all = "camelCase")]
 struct Leave {
     worker_id: Uuid,
+    jobs: Option<Vec<Uuid>>,
 }
 
 /// One word of a worker.
@@ -170,15 +172,16 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             }))
         }
         "poll" => {
-            let Poll { worker_id, free, wait_seconds } = read(body)?;
-            let asked = (free, wait_seconds);
-            let polled = commands.poll_jobs(who, worker_id, asked, &web.draining).await?;
+            let Poll { worker_id, free, wait_seconds, jobs } = read(body)?;
+            let asked = Asked { free, wait_seconds, has: jobs };
+            let polled = commands.poll_jobs(who, worker_id, &asked, &web.draining).await?;
             let jobs: Vec<Value> = polled.jobs.into_iter().map(job).collect();
             Ok(json!({ "jobs": jobs, "stop": polled.stop, "drain": polled.drain }))
         }
         "heartbeat" => {
             let Heartbeat { worker_id, jobs, draining } = read(body)?;
-            let claims: Vec<Claim> = jobs.into_iter().map(claim).collect();
+            let claims: Vec<Claim> =
+                jobs.into_iter().map(|named| claim(worker_id, named)).collect();
             let kept = commands.keep_jobs(who, worker_id, &claims, draining).await?;
             let drain = web.draining.is_cancelled();
             Ok(json!({ "lost": kept.lost, "stop": kept.stop, "drain": drain }))
@@ -187,41 +190,41 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             let asked: OfJob<Log> = read(body)?;
             let lines = asked.said.lines.into_iter();
             let lines = lines.map(|line| (line.stream == Stream::Stderr, line.text)).collect();
-            let claim = Claim { id: asked.id, token: asked.token };
+            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands.log_job(who, asked.worker_id, &claim, lines).await?;
             Ok(json!({}))
         }
         "complete" => {
             let asked: OfJob<Complete> = read(body)?;
-            let claim = Claim { id: asked.id, token: asked.token };
+            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands.complete_job(who, asked.worker_id, &claim, asked.said.output).await?;
             Ok(json!({}))
         }
         "fail" => {
             let asked: OfJob<Fail> = read(body)?;
-            let claim = Claim { id: asked.id, token: asked.token };
+            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
             let why = (asked.said.message, !asked.said.retry);
             commands.fail_job(who, asked.worker_id, &claim, why).await?;
             Ok(json!({}))
         }
         "extend" => {
             let asked: OfJob<Extend> = read(body)?;
-            let claim = Claim { id: asked.id, token: asked.token };
+            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
             let seconds = asked.said.seconds;
             commands.extend_job(who, asked.worker_id, &claim, seconds).await?;
             Ok(json!({ "leaseSeconds": seconds }))
         }
         "leave" => {
-            let Leave { worker_id } = read(body)?;
-            commands.unregister_worker(who, worker_id).await?;
+            let Leave { worker_id, jobs } = read(body)?;
+            commands.unregister_worker(who, worker_id, jobs.as_deref()).await?;
             Ok(json!({}))
         }
         other => Err(CommandError::not_found("word of the worker protocol", other).into()),
     }
 }
 
-fn claim(named: Named) -> Claim {
-    Claim { id: named.id, token: named.token }
+fn claim(worker: Uuid, Named { id, token }: Named) -> Claim {
+    Claim { worker, id, token }
 }
 
 fn job(job: Job) -> Value {
@@ -251,7 +254,9 @@ fn refused(error: &WorkerError) -> Response {
         }
         WorkerError::Unknown => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
         WorkerError::Stale => told(StatusCode::CONFLICT, "STALE", &text, None),
-        WorkerError::TooMany(_) => later(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", &text),
+        WorkerError::TooMany(_) | WorkerError::TooManyOfToken(_) => {
+            later(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", &text)
+        }
         WorkerError::Command(error) => of_command(error),
     }
 }

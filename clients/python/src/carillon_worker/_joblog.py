@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -52,9 +53,14 @@ class JobLog:
             self._is_closed = True
             self._lines.clear()
 
-    def flush(self) -> None:
+    def flush(self, patience: float | None = None) -> None:
+        """Sends what there is. With `patience`, what is left after so many seconds is dropped."""
+        until = None if patience is None else time.monotonic() + patience
         with self._sending:
             while batch := self._batch():
+                if until is not None and time.monotonic() > until:
+                    self.close()
+                    return
                 self._send(batch)
 
     def _batch(self) -> list[dict[str, Any]]:

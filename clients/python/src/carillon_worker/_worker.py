@@ -23,6 +23,8 @@ from ._version import CLIENT, PROTOCOL
 _log = logging.getLogger("carillon_worker")
 
 _LOG_INTERVAL = 1.0
+# After its end the lines of a job have so many seconds more.
+_LAST_LINES = 10.0
 _LEAVE_PATIENCE = 5.0
 _END_OF_POLL = 0.1
 _LATEST_END_OF_POLL = 2.0
@@ -149,6 +151,7 @@ class Worker:
                     lambda: self._stopping.is_set() or len(self._jobs) < self._capacity
                 )
                 free = self._capacity - len(self._jobs)
+                known = list(self._jobs)
             if self._stopping.is_set():
                 return
             worker_id = self._worker_id
@@ -156,6 +159,8 @@ class Worker:
                 "workerId": worker_id,
                 "free": free,
                 "waitSeconds": int(self._max_wait_seconds),
+                # What was given out beside these was lost on its way, and is given out once more.
+                "jobs": known,
             }
             try:
                 answer = self._http.post(
@@ -229,7 +234,8 @@ class Worker:
             job = self._inbox.get()
             try:
                 path, body = job.work(self._tasks.get(job.task))
-                job.log.flush()
+                # What became of the job does not wait for all that it printed.
+                job.log.flush(_LAST_LINES)
                 if not job.is_lost:
                     self._tell(job, path, body)
             except Exception:
@@ -352,7 +358,9 @@ class Worker:
         failures = 0
         while True:
             try:
-                self._http.post("/worker/v1/leave", {"workerId": self._worker_id}, _LEAVE_PATIENCE)
+                with self._changed:
+                    body = {"workerId": self._worker_id, "jobs": list(self._jobs)}
+                self._http.post("/worker/v1/leave", body, _LEAVE_PATIENCE)
                 return
             except (ApiError, *Unanswered) as error:
                 passing = not isinstance(error, ApiError) or error.is_passing

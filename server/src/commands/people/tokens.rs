@@ -198,7 +198,6 @@ impl Commands {
     }
 }
 
-/// Nobody makes a token that may do more than they may.
 /// A worker's token names 1 to 32 queues, and opens no more than an operator may.
 fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     let Some(queues) = &new.queues else { return Ok(()) };
@@ -211,12 +210,14 @@ fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
         return Err(BadInput::new(field, &queues[index], "is no name of a queue", help).into());
     }
     if new.role < Role::Operator {
-        let (needs, has) = (Role::Operator, Some(new.role));
-        return Err(CommandError::Forbidden { needs, has, everywhere: false });
+        let help = "give it the role operator or more, or leave the queues out";
+        let problem = "cannot pull tasks";
+        return Err(BadInput::new("role", new.role.to_value(), problem, help).into());
     }
     Ok(())
 }
 
+/// Nobody makes a token that may do more than they may.
 fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), CommandError> {
     let has = match namespace {
         Some(id) => who.grants.within(id).map(|grant| grant.role),

@@ -31,6 +31,9 @@ pub enum WorkerError {
     /// There are as many workers as a namespace may have.
     #[error("the namespace has {0} workers, the most that it may have; end some")]
     TooMany(u64),
+    /// There are as many workers with one token as there may be.
+    #[error("{0} workers came with this token, the most that one opens; end some, or take another")]
+    TooManyOfToken(u64),
     /// Whatever every command may be refused for.
     #[error(transparent)]
     Command(CommandError),

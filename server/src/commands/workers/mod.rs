@@ -6,11 +6,13 @@
 //! names and nothing else.
 //!
 //! - `register`: a program comes and goes
+//! - `board`: what waits, looked at once for all workers
 //! - `poll`: it waits for jobs
 //! - `words`: what it says of those that it has
 //! - `queues`: how many jobs of a queue workers have at once
 //! - `error`: why it is refused
 
+mod board;
 mod error;
 mod poll;
 mod queues;
@@ -20,8 +22,9 @@ mod words;
 use entity::worker;
 use uuid::Uuid;
 
+pub(super) use board::Board;
 pub use error::WorkerError;
-pub use poll::{Job, Polled};
+pub use poll::{Asked, Job, Polled};
 pub(crate) use queues::MAX_LIMITED;
 pub(crate) use register::MAX_WORKERS;
 pub use register::{NewWorker, PROTOCOL};
@@ -39,12 +42,15 @@ pub const HEARTBEAT_SECONDS: u64 = 10;
 /// A poll is held open for so many seconds at the most.
 pub const MAX_WAIT_SECONDS: u64 = 20;
 
+/// The most jobs that one request names.
+const MAX_NAMED: usize = 1_000;
+
 impl Commands {
     /// The worker of that key, as far as whoever asks is that worker.
     async fn worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
         let since = (self.clock.now() - SILENT).into();
         let found = programs::heard_since(self.store.read(), id, since).await?;
-        let row = found.filter(|row| row.token == who.name).ok_or(WorkerError::Unknown)?;
+        let row = found.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
         // What the token may do may have changed since.
         who.pulls(row.namespace_id, &row.queues.0)?;
         Ok(row)

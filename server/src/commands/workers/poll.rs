@@ -1,4 +1,4 @@
-use std::{cmp::Reverse, collections::HashSet, time::Duration};
+use std::{cmp::Reverse, time::Duration};
 
 use chrono::TimeDelta;
 use entity::{Timestamp, worker};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{MAX_WAIT_SECONDS, WorkerError, bad};
+use super::{MAX_NAMED, MAX_WAIT_SECONDS, WorkerError, bad};
 use crate::{
     access::{Viewer, tokens::random},
     clock::Clock,
@@ -20,14 +20,18 @@ use crate::{
     },
 };
 
-/// So many jobs are handed over at once.
+/// One answer hands over so many jobs at the most.
 const MAX_JOBS: u64 = 100;
 /// Two looks at the tables are so far apart at least, however much is written.
 const PACE: Duration = Duration::from_millis(10);
 /// What other nodes write may wake nobody here.
 const POLL: Duration = Duration::from_secs(1);
-/// That it was heard is written down so often at the most.
-const BEAT: TimeDelta = TimeDelta::seconds(5);
+/// That it was heard is written down so often at the most, and as often its rights are looked at.
+const BEAT: Duration = Duration::from_secs(5);
+/// An answer has so many bytes of jobs at the most.
+const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// As many are handed over again at once: each has 1 MiB of input at the most.
+const MAX_AGAIN: u64 = 4;
 /// What tokens of jobs begin with.
 const PREFIX: &str = "carjob_";
 
@@ -61,31 +65,69 @@ pub struct Polled {
     pub drain: bool,
 }
 
+/// What a worker asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// So many jobs at the most.
+    pub free: u64,
+    /// For so long, if there is none.
+    pub wait_seconds: u64,
+    /// The jobs that it has, if it says so: those that it has beside were lost on their way to it, and
+    /// are handed over once more.
+    pub has: Option<Vec<Uuid>>,
+}
+
 impl Commands {
-    /// Gives a worker jobs, as soon as there are some; nothing, if there are none for that long.
+    /// Gives a worker jobs, as soon as there are some; nothing, if there are none for that long. An
+    /// earlier wait of the same worker at this node ends.
     pub async fn poll_jobs(
         &self,
         who: &Viewer,
         id: Uuid,
-        (free, wait_seconds): (u64, u64),
+        asked: &Asked,
         draining: &CancellationToken,
     ) -> Result<Polled, WorkerError> {
+        let wait_seconds = asked.wait_seconds;
         if wait_seconds > MAX_WAIT_SECONDS {
             return Err(bad("waitSeconds", wait_seconds, "is too long", "give 0 to 20"));
+        }
+        let known = asked.has.as_ref().map_or(0, Vec::len);
+        if known > MAX_NAMED {
+            let problem = format!("names {known} jobs");
+            return Err(bad("jobs", "", problem, "name 1000 at the most"));
         }
         // Real time, whatever the application's clock shows: a caller waits.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let until = pacer.instant() + Duration::from_secs(wait_seconds);
-        let mut known = None::<HashSet<Uuid>>;
+        let mut worker = self.worker(who, id).await?;
+        self.heard(&worker).await?;
+        let again = self.lost_on_the_way(&worker, asked).await?;
+        let told = jobs::to_stop(self.store.read(), id).await?;
+        if !again.is_empty() {
+            return Ok(Polled { jobs: again, stop: told, drain: draining.is_cancelled() });
+        }
+        let waiting = self.board.waits(id);
+        let mut checked = pacer.instant();
         loop {
-            changes.borrow_and_update();
-            let worker = self.worker(who, id).await?;
-            self.heard(&worker).await?;
-            let stop = jobs::to_stop(self.store.read(), id).await?;
-            let known = known.get_or_insert_with(|| stop.iter().copied().collect());
-            let jobs = self.take_jobs(&worker, free).await?;
-            let is_news = stop.iter().any(|job| !known.contains(job));
+            let change = *changes.borrow_and_update();
+            if checked.elapsed() >= BEAT {
+                // It may have left, and its token may do less than before.
+                worker = self.worker(who, id).await?;
+                self.heard(&worker).await?;
+                checked = pacer.instant();
+            }
+            let times = (self.clock.now().into(), pacer.instant(), POLL / 2);
+            let found = self.board.look(&self.store, change, times).await?;
+            let stop = match found.stops(id) {
+                true => jobs::to_stop(self.store.read(), id).await?,
+                false => Vec::new(),
+            };
+            let jobs = match asked.free > 0 && found.has_for(&worker) {
+                true => self.take_jobs(id, asked.free).await?,
+                false => Vec::new(),
+            };
+            let is_news = stop.iter().any(|job| !told.contains(job));
             let drain = draining.is_cancelled();
             let left = until.saturating_duration_since(pacer.instant());
             if !jobs.is_empty() || is_news || drain || left.is_zero() {
@@ -96,6 +138,7 @@ impl Commands {
                 // The store holds the other end.
                 _ = changes.changed() => {}
                 () = draining.cancelled() => {}
+                () = waiting.over.cancelled() => return Ok(Polled::default()),
                 () = pacer.sleep(POLL.min(left)) => {}
             }
         }
@@ -103,53 +146,58 @@ impl Commands {
 
     async fn heard(&self, worker: &worker::Model) -> Result<(), WorkerError> {
         let now = self.clock.now();
-        if now - worker.heartbeat_at.utc() < BEAT {
+        if now - worker.heartbeat_at.utc() < TimeDelta::from_std(BEAT).unwrap_or_default() {
             return Ok(());
         }
         let tx = self.store.begin().await?;
-        programs::beat(&tx, worker.id, now.into(), worker.draining).await?;
+        programs::beat(&tx, worker.id, now.into(), None).await?;
         Ok(self.store.commit_unseen(tx).await?)
     }
 
-    /// Takes what waits for such a worker, as far as it has room.
-    async fn take_jobs(&self, worker: &worker::Model, free: u64) -> Result<Vec<Job>, WorkerError> {
-        if free == 0 || worker.draining {
-            return Ok(Vec::new());
-        }
-        let now = Timestamp::from(self.clock.now());
-        // Mostly there is nothing, and then nobody else has to wait for this.
-        if !jobs::is_any_waiting(self.store.read(), worker, now).await? {
+    /// The worker's jobs of which it does not know: the answer that had them did not arrive.
+    async fn lost_on_the_way(
+        &self,
+        worker: &worker::Model,
+        asked: &Asked,
+    ) -> Result<Vec<Job>, WorkerError> {
+        let Some(has) = &asked.has else { return Ok(Vec::new()) };
+        // Mostly it knows of all that it has.
+        if jobs::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
             return Ok(Vec::new());
         }
         let tx = self.store.begin().await?;
+        let now = self.clock.now().into();
+        let rows = jobs::hand_over_again(&tx, worker.id, has, now, MAX_AGAIN).await?;
+        self.store.commit_unseen(tx).await?;
+        Ok(rows.into_iter().map(handed_over).collect())
+    }
+
+    /// Takes what waits for such a worker, as far as it has room.
+    async fn take_jobs(&self, id: Uuid, free: u64) -> Result<Vec<Job>, WorkerError> {
+        let now = Timestamp::from(self.clock.now());
+        let tx = self.store.begin().await?;
+        let worker = programs::lock(&tx, id).await?.ok_or(WorkerError::Unknown)?;
         let capacity = u64::from(worker.capacity.unsigned_abs());
         let room = capacity.saturating_sub(jobs::held_by(&tx, worker.id).await?);
         let limit = free.min(room).min(MAX_JOBS);
-        let rows = match limit {
+        let mut rows = match limit {
             0 => Vec::new(),
-            limit => self.lock_jobs(&tx, worker, now, limit).await?,
+            _ if worker.draining => Vec::new(),
+            limit => bounded(self.lock_jobs(&tx, &worker, now, limit).await?),
         };
         if rows.is_empty() {
             tx.rollback().await.map_err(crate::store::StoreError::from)?;
             return Ok(Vec::new());
         }
         let mut taken = Vec::with_capacity(rows.len());
-        for row in &rows {
+        for row in &mut rows {
             let token = random(PREFIX).map_err(CommandError::from)?;
-            taken.push(Claim { id: row.id, token });
+            row.token = Some(token.clone());
+            taken.push(Claim { worker: id, id: row.id, token });
         }
-        self.store.take_locked_jobs(&tx, worker.id, &taken, now).await?;
+        self.store.take_locked_jobs(&tx, &taken, now).await?;
         self.store.commit(tx).await?;
-        let job = |(row, claim): (entity::job::Model, Claim)| Job {
-            id: row.id,
-            token: claim.token,
-            queue: row.queue,
-            task: row.task,
-            input: row.input,
-            about: row.about,
-            timeout: Duration::from_millis(row.timeout_ms.unsigned_abs()),
-        };
-        Ok(rows.into_iter().zip(taken).map(job).collect())
+        Ok(rows.into_iter().map(handed_over).collect())
     }
 
     /// The jobs that the worker gets now: in a queue with a limit, as many as that leaves room for.
@@ -179,5 +227,28 @@ impl Commands {
         found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
+    }
+}
+
+/// As many of them as fit into one answer, and one in any case.
+fn bounded(rows: Vec<entity::job::Model>) -> Vec<entity::job::Model> {
+    let mut bytes = 0;
+    let fits = |row: &entity::job::Model| {
+        let is_first = bytes == 0;
+        bytes += row.input.to_string().len() + row.about.to_string().len();
+        is_first || bytes <= MAX_ANSWER_BYTES
+    };
+    rows.into_iter().take_while(fits).collect()
+}
+
+fn handed_over(row: entity::job::Model) -> Job {
+    Job {
+        id: row.id,
+        token: row.token.unwrap_or_default(),
+        queue: row.queue,
+        task: row.task,
+        input: row.input,
+        about: row.about,
+        timeout: Duration::from_millis(row.timeout_ms.unsigned_abs()),
     }
 }

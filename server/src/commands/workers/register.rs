@@ -2,9 +2,9 @@ use entity::{Strings, worker::ActiveModel};
 use sea_orm::Set;
 use uuid::Uuid;
 
-use super::{WorkerError, bad};
+use super::{MAX_NAMED, WorkerError, bad};
 use crate::{
-    access::Viewer,
+    access::{Refused, Viewer},
     commands::{CommandError, Commands},
     engine::jobs::SILENT,
     model::check,
@@ -18,6 +18,8 @@ pub const PROTOCOL: u32 = 1;
 
 /// The most workers of a namespace.
 pub(crate) const MAX_WORKERS: u64 = 1_000;
+/// The most of them that come with one token: the others are for other programs.
+const MAX_OF_TOKEN: u64 = 250;
 const MAX_QUEUES: usize = 32;
 const MAX_TAGS: usize = 32;
 const MAX_CAPACITY: i32 = 1_000;
@@ -72,7 +74,7 @@ impl NewWorker {
         }
         for (field, text) in [("version", &self.version), ("client", &self.client)] {
             if text.chars().count() > MAX_TEXT || text.chars().any(char::is_control) {
-                let help = "give at most 128 characters, and none that controls";
+                let help = "give at most 128 characters, without control characters";
                 return Err(bad(field, text, "cannot be kept", help));
             }
         }
@@ -87,11 +89,18 @@ impl Commands {
         let found = namespaces::by_name(self.store.read(), &new.namespace).await?;
         let missing = || CommandError::not_found("namespace", &new.namespace);
         let namespace = found.ok_or_else(missing)?;
-        who.pulls(namespace.id, &new.queues)?;
+        // To whom it is foreign a namespace is not there.
+        match who.pulls(namespace.id, &new.queues) {
+            Err(Refused::NotFound { .. }) => return Err(missing().into()),
+            pulls => pulls?,
+        }
         let now = self.clock.now();
         let tx = self.store.begin().await?;
         if programs::count(&tx, namespace.id, (now - SILENT).into()).await? >= MAX_WORKERS {
             return Err(WorkerError::TooMany(MAX_WORKERS));
+        }
+        if programs::count_of_token(&tx, who.id, (now - SILENT).into()).await? >= MAX_OF_TOKEN {
+            return Err(WorkerError::TooManyOfToken(MAX_OF_TOKEN));
         }
         let id = new_id(now);
         let row = ActiveModel {
@@ -103,6 +112,7 @@ impl Commands {
             capacity: Set(new.capacity),
             version: Set(new.version),
             client: Set(new.client),
+            token_id: Set(who.id),
             token: Set(who.name.clone()),
             draining: Set(false),
             registered_at: Set(now.into()),
@@ -114,10 +124,20 @@ impl Commands {
     }
 
     /// A program goes. What it still has is lost, and tried again as each task says.
-    pub async fn unregister_worker(&self, who: &Viewer, id: Uuid) -> Result<(), WorkerError> {
+    /// `known` are those that it knows of, if it says so: others never reached it, and wait again.
+    pub async fn unregister_worker(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        known: Option<&[Uuid]>,
+    ) -> Result<(), WorkerError> {
+        if let Some(count) = known.map(<[Uuid]>::len).filter(|count| *count > MAX_NAMED) {
+            let problem = format!("names {count} jobs");
+            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+        }
         let row = self.worker(who, id).await?;
         let tx = self.store.begin().await?;
-        programs::remove(&tx, row.id, self.clock.now().into()).await?;
+        programs::remove(&self.store, &tx, (row.id, known), self.clock.now().into()).await?;
         Ok(self.store.commit(tx).await?)
     }
 }

@@ -1,8 +1,8 @@
-use entity::job::State;
+use entity::job::{self, State};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{WorkerError, bad};
+use super::{MAX_NAMED, WorkerError, bad};
 use crate::{
     access::Viewer,
     commands::Commands,
@@ -13,12 +13,14 @@ use crate::{
     target::check_output,
 };
 
-/// The most jobs that one heartbeat names.
-const MAX_NAMED: usize = 1_000;
 /// The most lines of one request, the longest of them, and all of them together.
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
+/// What is taken of one job's lines; the rest is left out.
+const MAX_JOB_LINES: i64 = 10_000;
+const MAX_JOB_BYTES: i64 = 4 * 1024 * 1024;
+const LEFT_OUT: &str = "the rest is left out: of a job's log 10000 lines and 4 MiB are kept";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 /// What a heartbeat found.
@@ -46,7 +48,7 @@ impl Commands {
         let worker = self.worker(who, id).await?;
         let now = self.clock.now().into();
         let tx = self.store.begin().await?;
-        programs::beat(&tx, worker.id, now, is_draining).await?;
+        programs::beat(&tx, worker.id, now, Some(is_draining)).await?;
         let kept = self.store.keep_jobs_if_held(&tx, claims, now).await?;
         self.store.commit_unseen(tx).await?;
         let lost = claims.iter().map(|claim| claim.id).filter(|id| !kept.contains_key(id));
@@ -55,7 +57,8 @@ impl Commands {
         Ok(Kept { lost, stop })
     }
 
-    /// A job has printed lines; whether each was an error, and its text.
+    /// A job has printed lines; whether each was an error, and its text. What is over the limit of a
+    /// job is left out, and its log says so.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -86,9 +89,12 @@ impl Commands {
             return Ok(());
         }
         let tx = self.store.begin().await?;
-        if !jobs::add_lines_if_held(&tx, claim, &lines, self.clock.now().into()).await? {
-            return Err(WorkerError::Stale);
+        let job = jobs::lock_if_held(&tx, claim).await?.ok_or(WorkerError::Stale)?;
+        let (lines, bytes) = within_limit(&job, lines);
+        if lines.is_empty() {
+            return Ok(());
         }
+        jobs::add_lines(&tx, &job, (&lines, bytes), self.clock.now().into()).await?;
         Ok(self.store.commit(tx).await?)
     }
 
@@ -164,5 +170,77 @@ impl Commands {
             return Err(WorkerError::Stale);
         }
         Ok(self.store.commit_unseen(tx).await?)
+    }
+}
+
+/// Those of the lines that are taken of the job, with a last one in the place of the first that is
+/// not; and the bytes that the job has then, left out or not.
+fn within_limit(job: &job::Model, lines: Vec<(bool, String)>) -> (Vec<(bool, String)>, i64) {
+    let (mut count, mut bytes) = (job.lines, job.line_bytes);
+    let mut taken = Vec::with_capacity(lines.len());
+    for (is_error, text) in lines {
+        if count > MAX_JOB_LINES || bytes > MAX_JOB_BYTES {
+            break;
+        }
+        count += 1;
+        bytes = bytes.saturating_add(i64::try_from(text.len()).unwrap_or(i64::MAX));
+        let is_over = count > MAX_JOB_LINES || bytes > MAX_JOB_BYTES;
+        taken.push(if is_over { (true, LEFT_OUT.to_owned()) } else { (is_error, text) });
+    }
+    (taken, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Timestamp;
+
+    use super::*;
+
+    fn job(lines: i64, line_bytes: i64) -> job::Model {
+        job::Model {
+            id: Uuid::nil(),
+            namespace_id: Uuid::nil(),
+            run_id: Uuid::nil(),
+            run_task: String::new(),
+            attempt: 1,
+            state: State::Held,
+            queue: String::new(),
+            task: String::new(),
+            tags: None,
+            input: Value::Null,
+            about: Value::Null,
+            priority: 0,
+            timeout_ms: 1,
+            created_at: Timestamp(0),
+            awaited_until: Timestamp(0),
+            worker_id: None,
+            token: None,
+            taken_at: None,
+            lease_until: None,
+            lease_ms: 1,
+            stop: false,
+            lines,
+            line_bytes,
+            output: None,
+            error: None,
+            is_final: false,
+            ended_at: None,
+        }
+    }
+
+    #[test]
+    fn what_is_over_the_limit_of_a_job_is_left_out_and_said_once() {
+        let lines = |count: usize, text: &str| vec![(false, text.to_owned()); count];
+        let texts = |job: &job::Model, lines: Vec<(bool, String)>| {
+            let (taken, bytes) = within_limit(job, lines);
+            (taken.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), bytes)
+        };
+        assert_eq!(texts(&job(0, 0), lines(2, "one")), (vec!["one".to_owned(); 2], 6));
+        let full = texts(&job(MAX_JOB_LINES - 1, 0), lines(9, "x"));
+        assert_eq!(full, (vec!["x".to_owned(), LEFT_OUT.to_owned()], 2));
+        assert!(texts(&job(MAX_JOB_LINES + 1, 2), lines(9, "x")).0.is_empty());
+        let full = texts(&job(7, MAX_JOB_BYTES), lines(9, "x"));
+        assert_eq!(full, (vec![LEFT_OUT.to_owned()], MAX_JOB_BYTES + 1));
+        assert!(texts(&job(8, MAX_JOB_BYTES + 1), lines(9, "x")).0.is_empty());
     }
 }

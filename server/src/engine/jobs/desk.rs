@@ -12,7 +12,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::watcher::{AWAITED, News, Watcher};
+use super::{
+    LEASE,
+    watcher::{AWAITED, News, Watcher},
+};
 use crate::{
     clock::Clock,
     random::new_id,
@@ -23,8 +26,10 @@ use crate::{
     target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
 
-/// Without a word from its worker a job is lost after this long.
-pub(crate) const LEASE: Duration = Duration::from_secs(30);
+/// So long after the end of a job its last lines may take.
+const LAST_LINES: Duration = Duration::from_secs(30);
+/// What the database did not answer is asked again after this long.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// Hands jobs to workers, and waits for them.
 #[derive(Debug)]
@@ -82,14 +87,14 @@ impl Desk {
         log: &Log<'_>,
         stop: &CancellationToken,
     ) -> Result<Outcome, StoreError> {
-        let id = new_id(self.clock.now());
+        let now = self.clock.now();
+        let id = new_id(now);
         let (namespace, run) = (&invocation.namespace, invocation.run_id);
         let Some(origin) = awaited::origin(&self.store, namespace, run).await? else {
             let message = format!("there is no namespace {namespace:?} any more");
             return Ok(Outcome::Failed { message, output: json!({}) });
         };
-        self.store.add_job(self.row(id, origin, definition, invocation)).await?;
-        let mut news = self.watcher.join(id);
+        // Before it is there: whatever ends this attempt takes the job back.
         let mut awaited = Awaited {
             id,
             desk_store: self.store.clone(),
@@ -97,7 +102,9 @@ impl Desk {
             watcher: self.watcher.clone(),
             is_over: false,
         };
-        let outcome = self.follow(id, definition, invocation, (log, stop, &mut news)).await?;
+        self.store.add_job(self.row(id, origin, definition, invocation), now.into()).await?;
+        let mut news = self.watcher.join(id);
+        let outcome = self.follow(id, definition, invocation, (log, stop, &mut news)).await;
         // After the grace somebody may still be at it.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
@@ -117,6 +124,7 @@ impl Desk {
             id: Set(id),
             namespace_id: Set(origin.namespace_id),
             run_id: Set(invocation.run_id),
+            run_task: Set(invocation.task.clone()),
             attempt: Set(invocation.attempt),
             state: Set(State::Waiting),
             queue: Set(definition.queue.clone()),
@@ -135,6 +143,7 @@ impl Desk {
             lease_ms: Set(milliseconds(LEASE)),
             stop: Set(false),
             lines: Set(0),
+            line_bytes: Set(0),
             output: Set(None),
             error: Set(None),
             is_final: Set(false),
@@ -142,70 +151,127 @@ impl Desk {
         }
     }
 
-    /// Follows the job to its end, or until it had to end and had its time for that.
+    /// Follows the job to its end, or until it had to end and had its time for that. What the worker
+    /// has been told was taken decides how the attempt ends: a database that does not answer for a
+    /// while is asked again.
     async fn follow(
         &self,
         id: Uuid,
         definition: &Worker,
         invocation: &Invocation,
         (log, stop, news): (&Log<'_>, &CancellationToken, &mut watch::Receiver<News>),
-    ) -> Result<Outcome, StoreError> {
+    ) -> Outcome {
         let (mut lines, mut taken) = (0, false);
         let mut ending = None::<Ending>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
+        let mut page = None;
         loop {
+            let now = news.borrow_and_update().clone();
+            if !taken && let (Some(State::Held), Some(worker)) = (now.state, &now.worker) {
+                taken = true;
+                log.system(format!("the worker {worker} took it")).await;
+            }
+            if now.state.is_some_and(is_ended) {
+                drop(page);
+                self.relay_rest(id, lines, log).await;
+                let row = self.ended_row(id).await;
+                return ended(row, now.worker, ending, definition, invocation);
+            }
+            if page.is_none() && now.lines > lines {
+                page = Some(Box::pin(self.relay(id, lines, log)));
+            }
             let is_stopped = async {
                 if ending.is_some() { std::future::pending().await } else { stop.cancelled().await }
             };
-            tokio::select! {
-                changed = news.changed() => {
-                    // The watcher keeps its end until this job leaves.
-                    changed.ok();
-                    let now = news.borrow_and_update().clone();
-                    if !taken && let (Some(State::Held), Some(worker)) = (now.state, &now.worker) {
-                        taken = true;
-                        log.system(format!("the worker {worker} took it")).await;
-                    }
-                    if now.lines > lines {
-                        lines = self.relay(id, lines, log).await?;
-                    }
-                    if now.state.is_some_and(is_ended) {
-                        // What was printed before the end and seen after it.
-                        self.relay(id, lines, log).await?;
-                        let row = awaited::by_id(self.store.read(), id).await?;
-                        return Ok(ended(row, now.worker, ending, definition, invocation));
-                    }
+            let relayed = async {
+                match &mut page {
+                    Some(page) => page.await,
+                    None => std::future::pending().await,
                 }
-                () = is_stopped => {
-                    ending = Some(Ending::Cancelled);
-                    self.store.stop_job(id, self.clock.now().into()).await?;
-                    limit = Box::pin(self.clock.sleep(invocation.kill_grace));
-                }
+            };
+            let order = tokio::select! {
+                biased;
+                () = is_stopped => Ending::Cancelled,
                 () = &mut limit => match ending {
-                    None => {
-                        ending = Some(Ending::TimedOut);
-                        self.store.stop_job(id, self.clock.now().into()).await?;
-                        limit = Box::pin(self.clock.sleep(invocation.kill_grace));
-                    }
+                    None => Ending::TimedOut,
                     Some(_) => {
-                        let worker = news.borrow().worker.clone();
-                        return Ok(ended(None, worker, ending, definition, invocation));
+                        return ended(None, now.worker, ending, definition, invocation);
                     }
                 },
+                // The watcher keeps its end until this job leaves.
+                _ = news.changed() => continue,
+                after = relayed => {
+                    (page, lines) = (None, after.max(lines));
+                    continue;
+                }
+            };
+            match self.store.stop_job(id, self.clock.now().into()).await {
+                Ok(true) => {
+                    ending = Some(order);
+                    limit = Box::pin(self.clock.sleep(invocation.kill_grace));
+                }
+                // It has just ended by itself: that counts.
+                Ok(false) => self.until_ended(news).await,
+                Err(error) => {
+                    tracing::warn!(job = %id, "failed to stop a job, and tries again: {error}");
+                    Clock::system().sleep(RETRY).await;
+                }
             }
         }
     }
 
-    /// Puts what was printed behind that line into the attempt's log; gives the last line's place.
-    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, StoreError> {
+    /// Waits until the watcher has seen that a job ended.
+    async fn until_ended(&self, news: &mut watch::Receiver<News>) {
+        // The watcher keeps its end until this job leaves.
+        let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
+    }
+
+    /// The job that ended, as soon as the database gives it.
+    async fn ended_row(&self, id: Uuid) -> Option<Model> {
         loop {
-            let rows = awaited::lines_after(self.store.read(), id, after).await?;
-            let Some(last) = rows.last() else { return Ok(after) };
-            after = last.seq;
-            for row in rows {
-                let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
-                log.write(stream, row.text).await;
+            match awaited::by_id(self.store.read(), id).await {
+                Ok(row) => return row,
+                Err(error) => {
+                    tracing::warn!(job = %id, "failed to read how a job ended, and tries again: {error}");
+                    Clock::system().sleep(RETRY).await;
+                }
             }
+        }
+    }
+
+    /// Puts some of what was printed behind that line into the attempt's log; gives the last line's
+    /// place. Lines that cannot be read now are read the next time.
+    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> i64 {
+        match awaited::lines_after(self.store.read(), id, after).await {
+            Ok(rows) => {
+                for row in rows {
+                    after = row.seq;
+                    let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
+                    log.write(stream, row.text).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(job = %id, "failed to read what a job printed: {error}");
+                Clock::system().sleep(RETRY).await;
+            }
+        }
+        after
+    }
+
+    /// The same for all that is left, after the end and within limits: how a job ended does not wait
+    /// for what it printed.
+    async fn relay_rest(&self, id: Uuid, mut after: i64, log: &Log<'_>) {
+        let rest = async {
+            loop {
+                let last = self.relay(id, after, log).await;
+                if last == after {
+                    return;
+                }
+                after = last;
+            }
+        };
+        if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
+            log.system("the rest of what the worker printed was left out").await;
         }
     }
 }

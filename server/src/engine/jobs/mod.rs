@@ -12,9 +12,15 @@
 mod desk;
 mod watcher;
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 
 pub(crate) use desk::Desk;
+pub(super) use watcher::forget;
 
 /// A worker that is not heard for so long is forgotten, and has to register again.
 pub(crate) const SILENT: TimeDelta = TimeDelta::seconds(60);
+
+/// Without a word from its worker a job is lost after this long.
+const LEASE: Duration = Duration::from_secs(30);

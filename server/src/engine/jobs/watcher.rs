@@ -11,6 +11,7 @@ use entity::{Timestamp, job::State};
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
+use super::LEASE;
 use crate::{
     clock::Clock,
     store::{Store, StoreError, workers::awaited::Progress},
@@ -27,6 +28,16 @@ const PACE: Duration = Duration::from_millis(3);
 /// So long what has ended is kept, for a worker that repeats itself.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
+const FORGET_AT_ONCE: u64 = 1_000;
+/// After so long without saying so the database was away, or this process.
+const GAP: Duration = Duration::from_secs(10);
+
+/// Removes what ended, or is not waited for, long enough ago; all of it, a thousand at a time.
+pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<(), StoreError> {
+    let since = Timestamp::from(clock.now() - KEPT);
+    while store.forget_jobs(since, FORGET_AT_ONCE).await? == FORGET_AT_ONCE {}
+    Ok(())
+}
 
 /// What an attempt is told of its job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +48,17 @@ pub(super) struct News {
     pub(super) lines: i64,
     /// Who has it.
     pub(super) worker: Option<String>,
+}
+
+/// While the watch runs. If it ends by a defect, the next job that is waited for starts another.
+struct Running<'a>(&'a Watcher);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.locked().is_running = false;
+        }
+    }
 }
 
 /// The jobs that are waited for here.
@@ -81,7 +103,10 @@ impl Watcher {
         // Real time, whatever the application's clock shows: it spares the database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
+        let _running = Running(&self);
         let (mut said, mut forgot) = (None::<Instant>, None::<Instant>);
+        // Workers that could not be heard, for the database was away, have time to be.
+        let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
             changes.borrow_and_update();
@@ -94,13 +119,22 @@ impl Watcher {
                 inner.waiting.keys().copied().collect::<Vec<_>>()
             };
             if is_due(said, SAY) {
-                said = Some(pacer.instant());
-                self.tell(self.say(&ids).await);
+                let now = pacer.instant();
+                if said.is_some_and(|said| now.duration_since(said) > GAP) {
+                    loses_from = Some(now + LEASE);
+                }
+                let may_lose = loses_from.is_none_or(|from| now >= from);
+                match self.say(&ids, may_lose).await {
+                    Ok(()) => said = Some(now),
+                    Err(error) => {
+                        loses_from = Some(now + LEASE);
+                        self.tell(Err(error));
+                    }
+                }
             }
             if is_due(forgot, FORGET) {
                 forgot = Some(pacer.instant());
-                let since = Timestamp::from(self.clock.now() - KEPT);
-                self.tell(self.store.forget_jobs(since).await);
+                self.tell(forget(&self.store, &self.clock).await);
             }
             match self.store.progress_of_jobs(&ids).await {
                 Ok(progress) => self.spread(&ids, progress),
@@ -116,15 +150,15 @@ impl Watcher {
         }
     }
 
-    async fn say(&self, ids: &[Uuid]) -> Result<(), StoreError> {
+    async fn say(&self, ids: &[Uuid], may_lose: bool) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.store.await_jobs(ids, now.into(), (now + AWAITED).into()).await
+        self.store.await_jobs(ids, (now.into(), (now + AWAITED).into()), may_lose).await
     }
 
     /// An outage costs a look; the next one comes soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
-            tracing::debug!("failed to look after jobs of workers: {error}");
+            tracing::warn!("failed to look after jobs of workers, and tries again: {error}");
         }
     }
 
@@ -144,7 +178,7 @@ impl Watcher {
             sender.send_if_modified(|last| {
                 let is_other = *last != news;
                 if is_other {
-                    // Who has left says no more who they were.
+                    // The name of a worker that has left is not in the tables any more.
                     let worker = news.worker.clone().or_else(|| last.worker.take());
                     *last = News { worker, ..news.clone() };
                 }

@@ -70,6 +70,12 @@ impl Dialect {
         if self.is_postgres() { "FOR SHARE" } else { "" }
     }
 
+    /// Locks the rows of that table that a query finds, one after the other in its order, and waits for
+    /// each; nothing where one writer excludes all others.
+    pub fn for_update(&self, table: &str) -> String {
+        if self.is_postgres() { format!("FOR UPDATE OF {table}") } else { String::new() }
+    }
+
     /// Locks the rows that a SELECT reads, passing over those that another transaction holds.
     /// SQLite's one writer holds them all.
     pub fn skip_locked(&self, table: &str) -> String {

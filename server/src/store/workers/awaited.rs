@@ -24,22 +24,36 @@ pub struct Progress {
 }
 
 impl Store {
-    /// Makes a job, for any worker of its queue.
-    pub async fn add_job(&self, row: ActiveModel) -> Result<(), StoreError> {
+    /// Makes a job, for any worker of its queue. Those of earlier attempts at the same task that are
+    /// still open are none any more: the node that waited for them is gone.
+    pub async fn add_job(&self, row: ActiveModel, now: Timestamp) -> Result<(), StoreError> {
         let tx = self.begin().await?;
+        let ended = ActiveModel {
+            state: Set(State::Cancelled),
+            stop: Set(true),
+            ended_at: Set(Some(now)),
+            ..ActiveModel::default()
+        };
+        let earlier = Entity::update_many()
+            .set(ended)
+            .filter(Column::RunId.eq(row.run_id.clone().unwrap()))
+            .filter(Column::RunTask.eq(row.run_task.clone().unwrap()))
+            .filter(Column::EndedAt.is_null());
+        earlier.exec(&tx).await?;
         Entity::insert(row).exec_without_returning(&tx).await?;
         self.commit(tx).await
     }
 
-    /// Says that somebody waits for these jobs for so much longer, and that those whose workers were
-    /// not heard in time are lost.
+    /// Says that somebody waits for these jobs for so much longer, and, if `may_lose`, that those
+    /// whose workers were not heard in time are lost.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
-        now: Timestamp,
-        until: Timestamp,
+        (now, until): (Timestamp, Timestamp),
+        may_lose: bool,
     ) -> Result<(), StoreError> {
         let tx = self.begin().await?;
+        self.lock_jobs(&tx, ids.iter().copied()).await?;
         let rows = || Bulk::default().uuid("id", ids.iter().copied());
         let awaited = rows().statement(
             self.dialect(),
@@ -48,6 +62,9 @@ impl Store {
             vec![until.0.into()],
         );
         tx.execute_raw(awaited).await?;
+        if !may_lose {
+            return self.commit_unseen(tx).await;
+        }
         let lost = rows().statement(
             self.dialect(),
             "UPDATE job SET state = 'lost', ended_at = {0} FROM v WHERE job.id = v.id \
@@ -71,14 +88,15 @@ impl Store {
         Ok(Progress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Has the worker of a job stop it, if one has it; one that nobody has yet ends at once.
-    pub async fn stop_job(&self, id: Uuid, now: Timestamp) -> Result<(), StoreError> {
+    /// Has the worker of a job stop it, if one has it; one that nobody has yet ends at once. Gives
+    /// whether it had not ended before.
+    pub async fn stop_job(&self, id: Uuid, now: Timestamp) -> Result<bool, StoreError> {
         let tx = self.begin().await?;
         let stop = Entity::update_many()
             .col_expr(Column::Stop, Expr::value(true))
             .filter(Column::Id.eq(id))
             .filter(Column::EndedAt.is_null());
-        stop.exec(&tx).await?;
+        let was_open = stop.exec(&tx).await?.rows_affected == 1;
         let row = ActiveModel {
             state: Set(State::Cancelled),
             ended_at: Set(Some(now)),
@@ -89,7 +107,8 @@ impl Store {
             .filter(Column::Id.eq(id))
             .filter(Column::State.eq(State::Waiting));
         cancelled.exec(&tx).await?;
-        self.commit(tx).await
+        self.commit(tx).await?;
+        Ok(was_open)
     }
 
     /// Nobody waits for a job any more, whatever its worker says.
@@ -109,19 +128,30 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes jobs that nobody has waited for since, a thousand at the most; their workers are told
-    /// no more than that they are gone.
-    pub async fn forget_jobs(&self, since: Timestamp) -> Result<(), StoreError> {
-        let tx = self.begin().await?;
-        let old = "SELECT id FROM job WHERE awaited_until < $1 ORDER BY awaited_until LIMIT 1000";
-        for sql in [
-            format!("DELETE FROM job_line WHERE job_id IN ({old})"),
-            format!("DELETE FROM job WHERE id IN ({old})"),
-        ] {
-            tx.execute_raw(self.dialect().statement(sql, [since.0.into()])).await?;
+    /// Removes jobs that nobody has waited for since, so many at the most, and workers that were not
+    /// heard since; gives how many jobs that were. Their workers are told no more than that they are
+    /// gone.
+    pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Old {
+            id: Uuid,
         }
+        let tx = self.begin().await?;
+        let old = format!(
+            "SELECT job.id FROM job WHERE job.awaited_until < $1 \
+             ORDER BY job.awaited_until, job.id LIMIT $2 {}",
+            self.dialect().skip_locked("job")
+        );
+        let values = [since.0.into(), limit.cast_signed().into()];
+        let old = Old::find_by_statement(self.dialect().statement(old, values));
+        let ids: Vec<Uuid> = old.all(&tx).await?.into_iter().map(|row| row.id).collect();
+        let of_jobs = job_line::Column::JobId.is_in(ids.iter().copied());
+        job_line::Entity::delete_many().filter(of_jobs).exec(&tx).await?;
+        let these = Column::Id.is_in(ids.iter().copied());
+        Entity::delete_many().filter(these).exec(&tx).await?;
         super::programs::forget_silent(&tx, since).await?;
-        self.commit_unseen(tx).await
+        self.commit_unseen(tx).await?;
+        Ok(ids.len().try_into().unwrap_or(u64::MAX))
     }
 }
 
@@ -155,7 +185,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// What a job has printed behind that place, in order, a thousand lines at the most.
+/// What a job has printed behind that place, in order, a hundred lines at the most.
 pub async fn lines_after<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -166,5 +196,5 @@ pub async fn lines_after<C: ConnectionTrait>(
         .filter(job_line::Column::JobId.eq(id))
         .filter(job_line::Column::Seq.gt(after))
         .order_by_asc(job_line::Column::Seq);
-    Ok(query.limit(1_000).all(connection).await?)
+    Ok(query.limit(100).all(connection).await?)
 }

@@ -1,22 +1,27 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use entity::{
-    Timestamp,
+    Strings, Timestamp,
     job::{ActiveModel, Column, Entity, Model, State},
     job_line, worker,
 };
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult, PaginatorTrait,
-    QueryFilter, QuerySelect, Set, Value, sea_query::Expr,
+    QueryFilter, QueryOrder, QuerySelect, Set, Value, sea_query::Expr,
 };
 use serde_json::Value as Json;
 use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A job that somebody claims to have.
+/// The most kinds of waiting jobs that are told apart at once.
+const MAX_KINDS: i64 = 10_000;
+
+/// A job that a worker claims to have.
 #[derive(Clone, Debug)]
 pub struct Claim {
+    /// Who.
+    pub worker: Uuid,
     /// Which.
     pub id: Uuid,
     /// What it was handed over with.
@@ -30,6 +35,17 @@ pub enum End {
     Completed(Json),
     /// Why, and whether another attempt would fail as well.
     Failed(String, bool),
+}
+
+/// What jobs that wait ask for.
+#[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
+pub struct Kind {
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// Where they wait.
+    pub queue: String,
+    /// What their worker must have.
+    pub tags: Option<Strings>,
 }
 
 impl Store {
@@ -61,24 +77,20 @@ impl Store {
         Ok(Entity::find().from_raw_sql(dialect.statement(sql, values)).all(tx).await?)
     }
 
-    /// Hands locked jobs over to a worker, each with a token of its own.
+    /// Hands locked jobs over to those who claim them, each with a token of its own.
     pub async fn take_locked_jobs(
         &self,
         tx: &DatabaseTransaction,
-        worker: Uuid,
         taken: &[Claim],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let rows = Bulk::default()
-            .uuid("id", taken.iter().map(|claim| claim.id))
-            .text("token", taken.iter().map(|claim| claim.token.clone()));
-        let statement = rows.statement(
+        let rows = claims(taken).statement(
             self.dialect(),
-            "UPDATE job SET state = 'held', worker_id = {0}, token = v.token, taken_at = {1}, \
-               lease_until = {1} + job.lease_ms FROM v WHERE job.id = v.id",
-            vec![worker.into(), now.0.into()],
+            "UPDATE job SET state = 'held', worker_id = v.worker_id, token = v.token, \
+               taken_at = {0}, lease_until = {0} + job.lease_ms FROM v WHERE job.id = v.id",
+            vec![now.0.into()],
         );
-        tx.execute_raw(statement).await?;
+        tx.execute_raw(rows).await?;
         Ok(())
     }
 
@@ -87,7 +99,7 @@ impl Store {
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
-        claims: &[Claim],
+        kept: &[Claim],
         now: Timestamp,
     ) -> Result<HashMap<Uuid, bool>, StoreError> {
         #[derive(FromQueryResult)]
@@ -95,41 +107,72 @@ impl Store {
             id: Uuid,
             stop: bool,
         }
-        if claims.is_empty() {
+        if kept.is_empty() {
             return Ok(HashMap::new());
         }
-        let rows = Bulk::default()
-            .uuid("id", claims.iter().map(|claim| claim.id))
-            .text("token", claims.iter().map(|claim| claim.token.clone()));
-        let statement = rows.statement(
+        self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
+        let statement = claims(kept).statement(
             self.dialect(),
             // What was extended is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
-             WHERE job.id = v.id AND job.token = v.token AND job.state = 'held' \
-               AND job.awaited_until > {0} \
+             WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
+               AND job.state = 'held' \
              RETURNING job.id AS id, job.stop AS stop",
             vec![now.0.into()],
         );
         let kept = Kept::find_by_statement(statement).all(tx).await?;
         Ok(kept.into_iter().map(|row| (row.id, row.stop)).collect())
     }
+
+    /// Locks these jobs in one order for all, so that nobody waits for who waits for them.
+    pub(in crate::store) async fn lock_jobs(
+        &self,
+        tx: &DatabaseTransaction,
+        ids: impl Iterator<Item = Uuid>,
+    ) -> Result<(), StoreError> {
+        if self.dialect().is_postgres() {
+            let lock = format!(
+                "SELECT job.id FROM v JOIN job ON job.id = v.id ORDER BY job.id {}",
+                self.dialect().for_update("job")
+            );
+            let statement =
+                Bulk::default().uuid("id", ids).statement(self.dialect(), &lock, vec![]);
+            tx.execute_raw(statement).await?;
+        }
+        Ok(())
+    }
+
+    /// What the jobs that wait ask for, and the workers that have jobs to stop.
+    pub async fn waiting_for_workers(
+        &self,
+        now: Timestamp,
+    ) -> Result<(Vec<Kind>, HashSet<Uuid>), StoreError> {
+        let sql = format!(
+            "SELECT DISTINCT namespace_id, queue, tags FROM job WHERE state = 'waiting' \
+               AND awaited_until > $1 LIMIT {MAX_KINDS}"
+        );
+        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let kinds = Kind::find_by_statement(statement).all(self.read()).await?;
+        let stopping: Vec<Uuid> = Entity::find()
+            .select_only()
+            .column(Column::WorkerId)
+            .filter(Column::State.eq(State::Held))
+            .filter(Column::Stop.eq(true))
+            .filter(Column::WorkerId.is_not_null())
+            .distinct()
+            .into_tuple()
+            .all(self.read())
+            .await?;
+        Ok((kinds, stopping.into_iter().collect()))
+    }
 }
 
-/// Whether anything waits in a worker's queues, whatever tags it asks for.
-pub async fn is_any_waiting<C: ConnectionTrait>(
-    connection: &C,
-    worker: &worker::Model,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(worker.namespace_id))
-        .filter(Column::State.eq(State::Waiting))
-        .filter(Column::Queue.is_in(worker.queues.0.iter().cloned()))
-        .filter(Column::AwaitedUntil.gt(now));
-    let found: Option<Uuid> =
-        query.select_only().column(Column::Id).into_tuple().one(connection).await?;
-    Ok(found.is_some())
+fn claims(of: &[Claim]) -> Bulk {
+    Bulk::default()
+        .uuid("id", of.iter().map(|claim| claim.id))
+        .uuid("worker_id", of.iter().map(|claim| claim.worker))
+        .text("token", of.iter().map(|claim| claim.token.clone()))
 }
 
 /// How many jobs a worker has.
@@ -155,6 +198,54 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
+/// The jobs that were handed over to a worker, of which it has said nothing yet and which are not
+/// among those that it knows of, so many at the most: they are handed over once more, and no third
+/// time. Gives them.
+pub async fn hand_over_again(
+    tx: &DatabaseTransaction,
+    worker: Uuid,
+    known: &[Uuid],
+    now: Timestamp,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = unheard(worker, known).order_by_asc(Column::TakenAt).limit(limit);
+    let rows = query.lock_exclusive().all(tx).await?;
+    let kept = Expr::col(Column::LeaseMs).add(now.0.saturating_add(1));
+    let update = Entity::update_many().col_expr(Column::LeaseUntil, kept);
+    update.filter(Column::Id.is_in(rows.iter().map(|row| row.id))).exec(tx).await?;
+    Ok(rows)
+}
+
+/// Puts back into their queues what was handed over to a worker and never arrived: of which it has
+/// said nothing, and which is not among what it knows of.
+pub async fn put_back<C: ConnectionTrait>(
+    tx: &C,
+    worker: Uuid,
+    known: &[Uuid],
+) -> Result<(), StoreError> {
+    let ids: Vec<Uuid> =
+        unheard(worker, known).select_only().column(Column::Id).into_tuple().all(tx).await?;
+    let row = ActiveModel {
+        state: Set(State::Waiting),
+        worker_id: Set(None),
+        token: Set(None),
+        taken_at: Set(None),
+        lease_until: Set(None),
+        ..ActiveModel::default()
+    };
+    Entity::update_many().set(row).filter(Column::Id.is_in(ids)).exec(tx).await?;
+    Ok(())
+}
+
+/// What a worker has, does not know of, and has not named since it was handed over.
+fn unheard(worker: Uuid, known: &[Uuid]) -> sea_orm::Select<Entity> {
+    let untouched = Expr::col(Column::TakenAt).add(Expr::col(Column::LeaseMs));
+    of(worker)
+        .filter(Column::Id.is_not_in(known.iter().copied()))
+        .filter(Expr::col(Column::LeaseUntil).eq(untouched))
+        .filter(Column::Stop.eq(false))
+}
+
 fn of(worker: Uuid) -> sea_orm::Select<Entity> {
     Entity::find().filter(Column::WorkerId.eq(worker)).filter(Column::State.eq(State::Held))
 }
@@ -168,16 +259,28 @@ pub async fn to_stop<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The job, as far as the token is its own.
+/// The job, as far as it is the worker's and the token is its own.
 pub async fn of_claim<C: ConnectionTrait>(
     connection: &C,
     claim: &Claim,
 ) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find_by_id(claim.id).filter(Column::Token.eq(claim.token.clone()));
+    let query = Entity::find_by_id(claim.id)
+        .filter(Column::WorkerId.eq(claim.worker))
+        .filter(Column::Token.eq(claim.token.clone()));
     Ok(query.one(connection).await?)
 }
 
-/// Ends a job as its worker says, if it still has it and somebody waits for it.
+/// An update of the job of a claim, as long as it is held.
+fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
+    Entity::update_many()
+        .filter(Column::Id.eq(claim.id))
+        .filter(Column::WorkerId.eq(claim.worker))
+        .filter(Column::Token.eq(claim.token.clone()))
+        .filter(Column::State.eq(State::Held))
+}
+
+/// Ends a job as its worker says, if it still has it. One that is to be stopped can only fail: how
+/// its attempt ends is decided.
 pub async fn settle_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &Claim,
@@ -197,59 +300,59 @@ pub async fn settle_if_held<C: ConnectionTrait>(
             ..ActiveModel::default()
         },
     };
-    let row = ActiveModel { ended_at: Set(Some(now)), ..row };
-    let update = Entity::update_many()
-        .set(row)
-        .filter(Column::Id.eq(claim.id))
-        .filter(Column::Token.eq(claim.token.clone()))
-        .filter(Column::State.eq(State::Held))
-        .filter(Column::AwaitedUntil.gt(now));
+    let mut update = update_of(claim).set(ActiveModel { ended_at: Set(Some(now)), ..row });
+    if matches!(end, End::Completed(_)) {
+        update = update.filter(Column::Stop.eq(false));
+    }
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Gives a job a longer lease, once.
+/// Gives a job a longer lease, once; none becomes shorter.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &Claim,
     lease_ms: i64,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let update = Entity::update_many()
-        .col_expr(Column::LeaseUntil, Expr::value(now.0.saturating_add(lease_ms)))
-        .filter(Column::Id.eq(claim.id))
-        .filter(Column::Token.eq(claim.token.clone()))
-        .filter(Column::State.eq(State::Held))
-        .filter(Column::AwaitedUntil.gt(now));
+    let until = now.0.saturating_add(lease_ms);
+    let later = Expr::case(Expr::col(Column::LeaseUntil).gt(until), Expr::col(Column::LeaseUntil));
+    let update = update_of(claim).col_expr(Column::LeaseUntil, later.finally(until).into());
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Adds lines to what a job has printed, if its worker still has it.
-pub async fn add_lines_if_held<C: ConnectionTrait>(
-    tx: &C,
+/// The job of a claim, if it is held, locked.
+pub async fn lock_if_held(
+    tx: &DatabaseTransaction,
     claim: &Claim,
-    lines: &[(bool, String)],
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
-    let update = Entity::update_many()
-        .col_expr(Column::Lines, Expr::col(Column::Lines).add(added))
-        .filter(Column::Id.eq(claim.id))
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(claim.id)
+        .filter(Column::WorkerId.eq(claim.worker))
         .filter(Column::Token.eq(claim.token.clone()))
-        .filter(Column::State.eq(State::Held))
-        .filter(Column::AwaitedUntil.gt(now));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Ok(false);
-    }
-    // Locked by the update: nobody adds others meanwhile.
-    let Some(job) = of_claim(tx, claim).await? else { return Ok(false) };
-    let first = job.lines - added + 1;
-    let rows = (first..).zip(lines).map(|(seq, (is_error, text))| job_line::ActiveModel {
-        job_id: Set(claim.id),
+        .filter(Column::State.eq(State::Held));
+    Ok(query.lock_exclusive().one(tx).await?)
+}
+
+/// Adds lines to what a locked job has printed, which has so many bytes then.
+pub async fn add_lines(
+    tx: &DatabaseTransaction,
+    job: &Model,
+    (lines, bytes): (&[(bool, String)], i64),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
+    let row = ActiveModel {
+        lines: Set(job.lines.saturating_add(added)),
+        line_bytes: Set(bytes),
+        ..ActiveModel::default()
+    };
+    Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
+    let rows = (job.lines + 1..).zip(lines).map(|(seq, (is_error, text))| job_line::ActiveModel {
+        job_id: Set(job.id),
         seq: Set(seq),
         at: Set(now),
         is_error: Set(*is_error),
         text: Set(text.clone()),
     });
     job_line::Entity::insert_many(rows).exec_without_returning(tx).await?;
-    Ok(true)
+    Ok(())
 }

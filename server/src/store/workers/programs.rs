@@ -8,7 +8,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::StoreError;
+use crate::store::{DatabaseTransaction, Store, StoreError};
 
 /// Adds a worker.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
@@ -51,26 +51,55 @@ pub async fn count<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// The worker was heard.
+/// How many workers came with a token and were heard since.
+pub async fn count_of_token<C: ConnectionTrait>(
+    connection: &C,
+    token: Uuid,
+    since: Timestamp,
+) -> Result<u64, StoreError> {
+    let query = Entity::find().filter(Column::TokenId.eq(token));
+    Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
+}
+
+/// The worker, locked: what it has is counted and added to by one at a time.
+pub async fn lock(tx: &DatabaseTransaction, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// The worker was heard, and says whether it takes on nothing any more, if it says anything of that.
 pub async fn beat<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
     now: Timestamp,
-    draining: bool,
+    draining: Option<bool>,
 ) -> Result<(), StoreError> {
-    let update = Entity::update_many()
-        .col_expr(Column::HeartbeatAt, Expr::value(now.0))
-        .col_expr(Column::Draining, Expr::value(draining));
+    let mut update = Entity::update_many().col_expr(Column::HeartbeatAt, Expr::value(now.0));
+    if let Some(draining) = draining {
+        update = update.col_expr(Column::Draining, Expr::value(draining));
+    }
     update.filter(Column::Id.eq(id)).exec(tx).await?;
     Ok(())
 }
 
-/// Removes a worker; what it holds is lost.
-pub async fn remove<C: ConnectionTrait>(
-    tx: &C,
-    id: Uuid,
+/// Removes a worker. What it holds is lost, but for what never arrived, if it says what it knows of.
+pub async fn remove(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    (id, known): (Uuid, Option<&[Uuid]>),
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    if let Some(known) = known {
+        super::jobs::put_back(tx, id, known).await?;
+    }
+    let held: Vec<Uuid> = job::Entity::find()
+        .select_only()
+        .column(job::Column::Id)
+        .filter(job::Column::WorkerId.eq(id))
+        .filter(job::Column::State.eq(job::State::Held))
+        .into_tuple()
+        .all(tx)
+        .await?;
+    store.lock_jobs(tx, held.into_iter()).await?;
     let row = job::ActiveModel {
         state: Set(job::State::Lost),
         ended_at: Set(Some(now)),

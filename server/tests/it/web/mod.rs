@@ -19,3 +19,4 @@ mod sign_in;
 mod tracing;
 mod watched;
 mod workers;
+mod workers_arrival;

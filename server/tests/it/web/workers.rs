@@ -19,13 +19,13 @@ on_both!(
 );
 
 /// Somebody who may do everything, at a server that runs.
-struct Desk {
+pub(super) struct Desk {
     server: Server,
     token: String,
 }
 
 impl Desk {
-    fn open(database: &TestDatabase) -> Self {
+    pub(super) fn open(database: &TestDatabase) -> Self {
         let create = ["token", "create", "desk", "--role", "admin"];
         let token = Command::new(&create).on(database).run().done().trim().to_owned();
         Self { server: Server::start(database), token }
@@ -36,7 +36,7 @@ impl Desk {
         server.env("CARILLON_TOKEN", &self.token)
     }
 
-    async fn graphql(&self, query: &str, variables: Value) -> Value {
+    pub(super) async fn graphql(&self, query: &str, variables: Value) -> Value {
         let body = json!({ "query": query, "variables": variables });
         let request = self.server.post("/graphql").bearer_auth(&self.token).json(&body);
         let answer: Value = request.send().await.unwrap().json().await.unwrap();
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     /// Says one word of the protocol; gives the status and the answer.
-    async fn word(&self, word: &str, said: Value) -> (StatusCode, Value) {
+    pub(super) async fn word(&self, word: &str, said: Value) -> (StatusCode, Value) {
         self.word_by(&self.token, word, said).await
     }
 
@@ -55,20 +55,20 @@ impl Desk {
         (answer.status(), answer.json().await.unwrap())
     }
 
-    async fn ok(&self, word: &str, said: Value) -> Value {
+    pub(super) async fn ok(&self, word: &str, said: Value) -> Value {
         let (status, answer) = self.word(word, said).await;
         assert_eq!(status, StatusCode::OK, "{word}: {answer}");
         answer
     }
 
-    async fn worker(&self, name: &str, capacity: i32) -> Value {
+    pub(super) async fn worker(&self, name: &str, capacity: i32) -> Value {
         let registered = self.ok("register", program(name, capacity)).await;
         assert_eq!(registered["maxWaitSeconds"], 20, "{registered}");
         registered["workerId"].clone()
     }
 
     /// Makes a schedule whose task goes to the queue `emails`, and runs it; gives the run's key.
-    async fn run(&self, name: &str, task: Value) -> Value {
+    pub(super) async fn run(&self, name: &str, task: Value) -> Value {
         let made = self
             .graphql(
                 "mutation ($input: CreateScheduleInput!) {
@@ -89,7 +89,7 @@ impl Desk {
     }
 
     /// The next job of the worker.
-    async fn job(&self, worker: &Value) -> Value {
+    pub(super) async fn job(&self, worker: &Value) -> Value {
         for _ in 0..3 {
             let polled =
                 self.ok("poll", json!({ "workerId": worker, "free": 1, "waitSeconds": 20 })).await;
@@ -101,7 +101,7 @@ impl Desk {
     }
 
     /// The run, once it has ended.
-    async fn ended(&self, run: &Value) -> Value {
+    pub(super) async fn ended(&self, run: &Value) -> Value {
         let look = async {
             loop {
                 let query =
@@ -124,11 +124,11 @@ fn program(name: &str, capacity: i32) -> Value {
     })
 }
 
-fn task(input: Value) -> Value {
+pub(super) fn task(input: Value) -> Value {
     json!({ "target": { "worker": { "queue": "emails", "task": "send", "input": input } } })
 }
 
-fn of(worker: &Value, job: &Value, more: Value) -> Value {
+pub(super) fn of(worker: &Value, job: &Value, more: Value) -> Value {
     let mut said = json!({ "workerId": worker, "id": job["id"], "token": job["token"] });
     said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     said

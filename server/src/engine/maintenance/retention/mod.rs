@@ -31,7 +31,7 @@ pub use preview::{Preview, preview};
 use self::pace::{Done, Paces, fitting};
 use crate::{
     clock::Clock,
-    engine::{EngineError, cluster::LeaseTerm},
+    engine::{EngineError, cluster::LeaseTerm, jobs},
     model::Retention,
     store::{
         Store,
@@ -161,6 +161,7 @@ pub async fn run_once(
     for what in Leftover::ALL {
         round.purge(what).await?;
     }
+    jobs::forget(store, clock).await?;
     Ok(round.report)
 }
 

@@ -1,0 +1,163 @@
+//! What waits for workers, looked at once for all that wait at this node.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use entity::{Timestamp, worker};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError, workers::jobs::Kind};
+
+/// However many workers wait, the tables are looked at once for all of them when something was
+/// written, and a worker's own rows are read where there is something for it.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct Board {
+    last: tokio::sync::Mutex<Option<Look>>,
+    polls: Mutex<HashMap<Uuid, CancellationToken>>,
+}
+
+#[derive(Clone, Debug)]
+struct Look {
+    /// Everything up to this change is in it.
+    change: u64,
+    at: Instant,
+    found: Arc<Found>,
+}
+
+/// What a look found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    waiting: Vec<Kind>,
+    stopping: HashSet<Uuid>,
+}
+
+impl Found {
+    /// Whether a job waits that this worker may take.
+    pub(super) fn has_for(&self, worker: &worker::Model) -> bool {
+        self.waiting.iter().any(|kind| {
+            kind.namespace_id == worker.namespace_id
+                && worker.queues.0.contains(&kind.queue)
+                && kind.tags.iter().flat_map(|tags| &tags.0).all(|tag| worker.tags.0.contains(tag))
+        })
+    }
+
+    /// Whether it has a job that it is to end.
+    pub(super) fn stops(&self, worker: Uuid) -> bool {
+        self.stopping.contains(&worker)
+    }
+}
+
+impl Board {
+    /// What there is after that change, and not older than that.
+    pub(super) async fn look(
+        &self,
+        store: &Store,
+        change: u64,
+        (now, instant, age): (Timestamp, Instant, Duration),
+    ) -> Result<Arc<Found>, StoreError> {
+        let mut last = self.last.lock().await;
+        let is_fresh = |look: &&Look| {
+            look.change >= change && instant.saturating_duration_since(look.at) < age
+        };
+        if let Some(look) = last.as_ref().filter(is_fresh) {
+            return Ok(look.found.clone());
+        }
+        // Counted before it is read: what is written meanwhile is looked at once more.
+        let change = *store.changes().follow().borrow();
+        let (waiting, stopping) = store.waiting_for_workers(now).await?;
+        let found = Arc::new(Found { waiting, stopping });
+        *last = Some(Look { change, at: instant, found: found.clone() });
+        Ok(found)
+    }
+
+    /// A worker begins to wait: the wait that it has here already ends.
+    pub(super) fn waits(&self, worker: Uuid) -> Waiting<'_> {
+        let over = CancellationToken::new();
+        if let Some(earlier) = self.polls().insert(worker, over.clone()) {
+            earlier.cancel();
+        }
+        Waiting { board: self, worker, over }
+    }
+
+    fn polls(&self) -> MutexGuard<'_, HashMap<Uuid, CancellationToken>> {
+        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker that waits here.
+pub(super) struct Waiting<'a> {
+    board: &'a Board,
+    worker: Uuid,
+    /// It waits anew elsewhere.
+    pub(super) over: CancellationToken,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        // A later wait has its own.
+        if !self.over.is_cancelled() {
+            self.board.polls().remove(&self.worker);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Strings;
+
+    use super::*;
+
+    fn strings(of: &[&str]) -> Strings {
+        Strings(of.iter().map(|&text| text.to_owned()).collect())
+    }
+
+    #[test]
+    fn a_worker_is_woken_for_what_it_may_take() {
+        let kind = |queue: &str, tags: Option<&[&str]>| Kind {
+            namespace_id: Uuid::nil(),
+            queue: queue.to_owned(),
+            tags: tags.map(strings),
+        };
+        let worker = worker::Model {
+            id: Uuid::nil(),
+            namespace_id: Uuid::nil(),
+            name: String::new(),
+            queues: strings(&["emails"]),
+            tags: strings(&["eu"]),
+            capacity: 1,
+            version: String::new(),
+            client: String::new(),
+            token_id: Uuid::nil(),
+            token: String::new(),
+            draining: false,
+            registered_at: Timestamp(0),
+            heartbeat_at: Timestamp(0),
+        };
+        for (kind, may) in [
+            (kind("emails", None), true),
+            (kind("emails", Some(&["eu"])), true),
+            (kind("emails", Some(&["eu", "gpu"])), false),
+            (kind("videos", None), false),
+            (Kind { namespace_id: Uuid::max(), ..kind("emails", None) }, false),
+        ] {
+            let found = Found { waiting: vec![kind], stopping: HashSet::new() };
+            assert_eq!(found.has_for(&worker), may, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_second_wait_of_a_worker_ends_the_first() {
+        let board = Board::default();
+        let first = board.waits(Uuid::nil());
+        let second = board.waits(Uuid::nil());
+        assert!(first.over.is_cancelled() && !second.over.is_cancelled());
+        drop(first);
+        assert_eq!(board.polls().len(), 1);
+        drop(second);
+        assert!(board.polls().is_empty());
+    }
+}
