@@ -66,8 +66,9 @@ def test_a_job_runs_with_typed_input_and_its_output_is_told(server: FakeServer) 
         "capacity": 3,
         "version": "7",
     }
-    assert server.bodies("poll")[0] == {"workerId": "worker-1", "free": 3, "waitSeconds": 20}
-    assert server.bodies("leave") == [{"workerId": "worker-1"}]
+    asked = {"workerId": "worker-1", "free": 3, "waitSeconds": 20, "jobs": []}
+    assert server.bodies("poll")[0] == asked
+    assert server.bodies("leave") == [{"workerId": "worker-1", "jobs": []}]
 
 
 def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
@@ -181,7 +182,7 @@ def test_a_worker_declared_lost_registers_again_and_drops_its_jobs(server: FakeS
     assert seen == ["lost"]
     assert (told["id"], told["workerId"]) == ("job-send", "worker-2")
     assert server.bodies("fail") == []
-    assert server.bodies("leave") == [{"workerId": "worker-2"}]
+    assert server.bodies("leave") == [{"workerId": "worker-2", "jobs": []}]
 
 
 @pytest.mark.parametrize("how", ["poll", "heartbeat"])
@@ -436,4 +437,4 @@ def test_sigterm_drains_a_process(server: FakeServer) -> None:
         process.kill()
         process.wait()
     assert server.bodies("complete")[0]["output"] == "done"
-    assert server.bodies("leave") == [{"workerId": "worker-1"}]
+    assert server.bodies("leave") == [{"workerId": "worker-1", "jobs": []}]

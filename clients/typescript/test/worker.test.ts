@@ -68,8 +68,8 @@ test("a job runs with typed input and its output is told", async () => {
     capacity: 3,
     version: "7",
   });
-  assert.deepEqual(server.bodies("poll")[0], { workerId: "worker-1", free: 3, waitSeconds: 20 });
-  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-1" }]);
+  assert.deepEqual(server.bodies("poll")[0], { workerId: "worker-1", free: 3, waitSeconds: 20, jobs: [] });
+  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-1", jobs: [] }]);
 });
 
 test("failures say why and whether to try again", async () => {
@@ -164,7 +164,7 @@ test("a worker declared lost registers again and drops its jobs", async () => {
     [["job-send", "worker-2"]],
   );
   assert.deepEqual(server.bodies("fail"), []);
-  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-2" }]);
+  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-2", jobs: [] }]);
 });
 
 for (const [how, capacity] of [["poll", 2], ["heartbeat", 1]] as const) {
@@ -330,5 +330,5 @@ test("SIGTERM drains a process", async () => {
     child.kill("SIGKILL");
   }
   assert.equal(server.bodies("complete")[0]?.["output"], "done");
-  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-1" }]);
+  assert.deepEqual(server.bodies("leave"), [{ workerId: "worker-1", jobs: [] }]);
 });
