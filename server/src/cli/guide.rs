@@ -15,10 +15,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("schedules", "carillon schedules --search 'state:paused tag:billing'"),
             ("show", "carillon show nightly"),
             ("upcoming", "carillon upcoming --for 8h"),
-            (
-                "fires",
-                "carillon fires --schedule nightly --verdict missed --since 'yesterday 00:00'",
-            ),
+            ("fires", "carillon fires --verdict missed --since 'yesterday 00:00'"),
             ("explain", "carillon explain nightly --at 'yesterday 02:00'"),
             ("runs", "carillon runs --state failed --limit 50"),
             ("run", "carillon run show 01997e4c-1111-7000-8000-000000000001"),

@@ -67,7 +67,8 @@ fn at(row: &Value) -> Option<DateTime<Utc>> {
 
 fn line(row: &Value) -> String {
     let verdict = output::state(&row["verdict"]);
-    format!("{}  {verdict}  {}", due(row), output::cell(&row["reason"]["text"]))
+    let schedule = output::cell(&row["schedule"]["name"]);
+    format!("{}  {schedule}  {verdict}  {}", due(row), output::cell(&row["reason"]["text"]))
 }
 
 #[cfg(test)]

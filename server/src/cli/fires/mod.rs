@@ -16,21 +16,25 @@ use serde_json::{Value, json};
 use super::{
     CliError,
     client::{Left, MAX_LISTED, Server},
-    named, output,
+    named, output, search,
     when::past,
 };
+use crate::search::List;
 
 /// Show the ledger: what became of each instant at which a schedule was due, newest first
 #[derive(Debug, Args)]
 pub(super) struct Fires {
     #[command(flatten)]
     server: Server,
-    /// Of the schedule of this name or id
+    /// Of the schedule of this name or id; without it of all schedules
     #[arg(long, value_name = "NAME")]
-    schedule: String,
-    /// Where the schedule's name is looked for
-    #[arg(long, default_value = "default")]
-    namespace: String,
+    schedule: Option<String>,
+    /// Of the schedules that this finds, as in 'tag:billing'
+    #[arg(long, value_name = "SEARCH", conflicts_with = "schedule", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// Of this namespace [default: 'default' for a schedule by its name, else all that you may see]
+    #[arg(long)]
+    namespace: Option<String>,
     /// With this verdict; may be given several times
     #[arg(long, value_name = "VERDICT", value_parser = words::<Verdict>())]
     verdict: Vec<String>,
@@ -61,7 +65,7 @@ pub(super) struct Fires {
 const ACTION: &str = "read the ledger";
 
 /// What is told of a fire.
-const FACTS: &str = "id scheduledAt local offset kind verdict reason { code text } count
+const FACTS: &str = "id namespace schedule { name } scheduledAt local offset kind verdict reason { code text } count
     lastScheduledAt decidedAt node run { id state durationMs }";
 
 impl Fires {
@@ -77,26 +81,30 @@ impl Fires {
     }
 
     async fn ledger(&self) -> Result<Ledger<'_>, CliError> {
-        let (namespace, name) = (&*self.namespace, &*self.schedule);
-        let schedule = named::id(&self.server, ACTION, namespace, name).await?;
+        search::check(List::Schedules, "--search", self.search.as_deref())?;
         let mut filter = json!({});
+        if let Some(name) = &self.schedule {
+            let namespace = self.namespace.as_deref().unwrap_or("default");
+            filter["scheduleIds"] =
+                json!([named::id(&self.server, ACTION, namespace, name).await?]);
+        }
+        if !self.reason.is_empty() {
+            filter["reasons"] = self.reason.iter().map(|word| in_schema(word)).collect();
+        }
         if !self.verdict.is_empty() {
             filter["verdicts"] = self.verdict.iter().map(|word| in_schema(word)).collect();
         }
         if let Some(until) = self.until {
             filter["before"] = json!(until);
         }
-        let reasons = self.reason.iter().map(|word| in_schema(word)).collect();
-        Ok(Ledger { server: &self.server, schedule, filter, reasons })
+        Ok(Ledger { asked: self, filter })
     }
 }
 
 /// The rows that were asked for.
 struct Ledger<'a> {
-    server: &'a Server,
-    schedule: Value,
+    asked: &'a Fires,
     filter: Value,
-    reasons: Vec<String>,
 }
 
 impl Ledger<'_> {
@@ -107,8 +115,9 @@ impl Ledger<'_> {
         limit: u32,
     ) -> Result<(Vec<Value>, Left), CliError> {
         let query = format!(
-            "query ($id: UUID!, $filter: FireFilter, $first: Int, $after: String, $count: Boolean! = false) {{
-                all: fires(scheduleId: $id, filter: $filter, first: $first, after: $after) {{
+            "query ($namespace: String, $filter: LedgerFilter, $search: String, $first: Int, $after: String,
+                    $count: Boolean! = false) {{
+                all: ledger(namespace: $namespace, filter: $filter, search: $search, first: $first, after: $after) {{
                     nodes {{ {FACTS} }} pageInfo {{ hasNextPage endCursor }} totalCount @include(if: $count)
                 }}
             }}"
@@ -117,19 +126,9 @@ impl Ledger<'_> {
         if let Some(since) = since {
             filter["after"] = json!(since);
         }
-        let is_meant = |row: &Value| {
-            let code = row["reason"]["code"].as_str().unwrap_or_default();
-            self.reasons.is_empty() || self.reasons.iter().any(|reason| reason == code)
-        };
-        let variables = json!({ "id": self.schedule, "filter": filter });
-        let found = self.server.pages_of(ACTION, &query, variables, limit, is_meant).await;
-        match found? {
-            // The total does not know of the reasons.
-            (rows, Left::Some { .. }) if !self.reasons.is_empty() => {
-                Ok((rows, Left::Some { total: None }))
-            }
-            found => Ok(found),
-        }
+        let Fires { server, namespace, search, .. } = self.asked;
+        let variables = json!({ "namespace": namespace, "filter": filter, "search": search });
+        server.pages_of(ACTION, &query, variables, limit, |_| true).await
     }
 }
 
@@ -163,12 +162,13 @@ fn print(rows: &[Value]) -> Result<(), CliError> {
     let row = |row: &Value| {
         [
             output::cell(&row["id"]),
+            output::cell(&row["schedule"]["name"]),
             due(row),
             output::cell(&row["verdict"]).to_lowercase(),
             output::cell(&row["reason"]["text"]),
             output::cell(&row["run"]["state"]).to_lowercase(),
         ]
     };
-    let rows: Vec<[String; 5]> = rows.iter().map(row).collect();
-    output::table(["FIRE", "DUE", "VERDICT", "WHY", "RUN STATE"], &rows)
+    let rows: Vec<[String; 6]> = rows.iter().map(row).collect();
+    output::table(["FIRE", "SCHEDULE", "DUE", "VERDICT", "WHY", "RUN STATE"], &rows)
 }

@@ -51,6 +51,8 @@ fn queries() -> Vec<(&'static str, String)> {
         ("timezones", "timezones".into()),
         ("health", "health { healthy }".into()),
         ("serverNodes", "serverNodes { name }".into()),
+        ("workers", "workers { name }".into()),
+        ("workerQueues", "workerQueues { name }".into()),
         ("overview", "overview { schedules }".into()),
         ("node", format!("node(id: {ID}) {{ id }}")),
         ("nodes", format!("nodes(ids: [{ID}]) {{ id }}")),
@@ -288,6 +290,10 @@ fn mutations() -> Vec<(&'static str, String)> {
         ),
         ("deleteView", format!("deleteView(id: {ID}) {{ id }}")),
         (
+            "limitWorkerQueue",
+            "limitWorkerQueue(name: \"x\", maxJobs: 1) { queue { name } }".into(),
+        ),
+        (
             "setFavourite",
             format!("setFavourite(scheduleId: {ID}, isFavourite: true) {{ schedule {{ id }} }}"),
         ),
@@ -389,6 +395,7 @@ async fn an_operator_operates_and_does_not_edit() {
         "createConcurrencyGroup",
         "updateConcurrencyGroup",
         "deleteConcurrencyGroup",
+        "limitWorkerQueue",
         "deleteSchedules",
         "updateSchedules",
         "createWorkflow",

@@ -74,6 +74,14 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let wrong = desk.command(&["fires", "--schedule", "tick", "--since", "soon"]).run().refused(2);
     assert!(wrong.contains("yesterday 02:00"), "{wrong}");
 
+    // Of all schedules, or of those that a search finds.
+    let all = desk.json(&["fires", "--limit", "3"]);
+    assert!(rows(&all).iter().all(|row| row["schedule"]["name"] == "tick"), "{all}");
+    let found =
+        desk.json(&["fires", "--search", "name:tick", "--reason", "on-time", "--limit", "1"]);
+    assert_eq!(rows(&found).len(), 1, "{found}");
+    let none = desk.json(&["fires", "--search", "tag:absent", "--namespace", "default"]);
+    assert!(rows(&none).is_empty(), "{none}");
     let fire = &rows(&fires)[0];
     let id = fire["id"].as_str().unwrap();
     let told = desk.said(&["explain", id]);
