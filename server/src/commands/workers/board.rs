@@ -18,6 +18,8 @@ use crate::store::{Store, StoreError, workers::jobs::Kind};
 pub(in crate::commands) struct Board {
     last: tokio::sync::Mutex<Option<Look>>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
+    /// The jobs that each worker was told here to end, as long as they have not ended.
+    told: Mutex<HashMap<Uuid, HashSet<Uuid>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +83,25 @@ impl Board {
             earlier.cancel();
         }
         Waiting { board: self, worker, over }
+    }
+
+    /// What a worker was told to end: it is no news.
+    pub(super) fn told(&self, worker: Uuid) -> HashSet<Uuid> {
+        self.locked_told().get(&worker).cloned().unwrap_or_default()
+    }
+
+    /// A worker is told to end these jobs, all that it is to end now.
+    pub(super) fn tells(&self, worker: Uuid, stop: &[Uuid]) {
+        let mut told = self.locked_told();
+        if stop.is_empty() {
+            told.remove(&worker);
+        } else {
+            told.insert(worker, stop.iter().copied().collect());
+        }
+    }
+
+    fn locked_told(&self) -> MutexGuard<'_, HashMap<Uuid, HashSet<Uuid>>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn polls(&self) -> MutexGuard<'_, HashMap<Uuid, CancellationToken>> {

@@ -103,10 +103,12 @@ impl Commands {
         let mut worker = self.worker(who, id).await?;
         self.heard(&worker).await?;
         let again = self.lost_on_the_way(&worker, asked).await?;
-        let told = jobs::to_stop(self.store.read(), id).await?;
         if !again.is_empty() {
-            return Ok(Polled { jobs: again, stop: told, drain: draining.is_cancelled() });
+            let stop = jobs::to_stop(self.store.read(), id).await?;
+            self.board.tells(id, &stop);
+            return Ok(Polled { jobs: again, stop, drain: draining.is_cancelled() });
         }
+        let told = self.board.told(id);
         let waiting = self.board.waits(id);
         let mut checked = pacer.instant();
         loop {
@@ -131,6 +133,7 @@ impl Commands {
             let drain = draining.is_cancelled();
             let left = until.saturating_duration_since(pacer.instant());
             if !jobs.is_empty() || is_news || drain || left.is_zero() {
+                self.board.tells(id, &stop);
                 return Ok(Polled { jobs, stop, drain });
             }
             pacer.sleep(PACE.min(left)).await;
