@@ -241,7 +241,7 @@ async fn a_job_runs_with_typed_input_and_its_output_is_told() {
     fake.give("extends", json!({}));
     assert_eq!(fake.wait_for("complete", 2).await[1]["output"], 120);
     end(worker).await;
-    assert_eq!(fake.bodies("leave"), [json!({ "workerId": "worker-1" })]);
+    assert_eq!(fake.bodies("leave"), [json!({ "workerId": "worker-1", "jobs": [] })]);
     let registered = &fake.bodies("register")[0];
     assert_eq!(registered["queues"], json!(["emails"]));
     assert_eq!(registered["capacity"], 3);
