@@ -7,13 +7,16 @@ use carillon::{
     clock::Clock,
     engine::{Engine, Settings, Signals},
     store::Store,
-    target::{Executor, Policy},
+    target::{CommandPolicy, Executor, Policy, programs_user},
     telemetry::Metrics,
 };
 
-/// Starts it.
+/// Starts it. Targets may reach this machine and run programs, as in the demo.
 pub(crate) async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
-    let executor = Executor::new(Policy::default(), clock.clone())?;
+    let command =
+        CommandPolicy { user: programs_user(None)?, is_apart: true, ..CommandPolicy::default() };
+    let policy = Policy { commands: true, command, private_addresses: true, ..Policy::default() };
+    let executor = Executor::new(policy, clock.clone())?;
     Ok(Engine::start(
         Settings::default(),
         store.clone(),

@@ -72,6 +72,21 @@ pub(crate) const P19: Goal = at_most("P19", 50.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P19_P99: Goal = at_most("P19", 200.0, 50.0);
 
+/// Requests delivered a second in a storm, over the exec/s of one that does nothing ...
+pub(crate) const P21: Goal = at_least("P21", 0.6, 0.8);
+/// ... and the same for each CPU-second.
+pub(crate) const P22: Goal = at_least("P22", 0.55, 0.7);
+/// Programs started a second in a storm, over those of `xargs -P 16` ...
+pub(crate) const P23: Goal = at_least("P23", 0.5, 0.8);
+/// ... and CPU for each over its.
+pub(crate) const P23_CPU: Goal = at_most("P23", 2.5, 1.6);
+/// Milliseconds that requests of every-second schedules arrive late, at the median ...
+pub(crate) const P24: Goal = at_most("P24", 25.0, 10.0);
+/// ... and at the 99th percentile.
+pub(crate) const P24_P99: Goal = at_most("P24", 100.0, 40.0);
+/// The 99th percentile beside a target that hangs, over that without it.
+pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
+
 /// Milliseconds that the fires of another namespace may be late during an attack ...
 pub(crate) const SIEGE_LATE: Goal = at_most("siege", 250.0, 100.0);
 /// ... and megabytes that the server may gain.

@@ -10,10 +10,12 @@
 //! - `lists`: the console's queries over much.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
+//! - `real`: storms and steady load whose tasks do something: requests and programs.
 //! - `siege`: attacks beside a schedule of another namespace.
 //! - `peers`: a storm beside that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
+//! - `receiver`: whom requests go to.
 //! - `limits`: what the databases can do at the best.
 //! - `database`: a fresh one for each round.
 //! - `process`, `statements`: CPU and memory, from `/proc`; what the database is asked.
@@ -32,6 +34,8 @@ mod nodes;
 mod peers;
 mod place;
 mod process;
+mod real;
+mod receiver;
 mod report;
 mod resume;
 mod seed;
@@ -78,6 +82,14 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
+    /// Requests and programs instead of nothing: in storms, every second, and beside a slow target.
+    Real(real::Arguments),
+    /// Some seconds of requests, for the parent process.
+    #[command(hide = true)]
+    RequestsRound(real::RequestsArguments),
+    /// A receiver of requests, for the parent process.
+    #[command(hide = true)]
+    Receiver,
     /// Attacks, and what they do to the fires of another namespace.
     Siege(siege::Arguments),
     /// A storm on PostgreSQL beside that of another scheduler.
@@ -90,6 +102,9 @@ fn main() -> Result<ExitCode> {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let mut rest = arguments.peekable();
+    if rest.peek().is_some_and(|word| word == server::STARTER) {
+        return Ok(carillon::cli::run(std::iter::once(name).chain(rest)));
+    }
     if rest.peek().is_some_and(|word| word == server::PRODUCT) {
         let words = std::iter::once(OsString::from("carillon")).chain(rest.skip(1));
         return Ok(carillon::cli::run(words));
@@ -137,6 +152,13 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
         Scenario::Resume(arguments) => {
             resume::run(&arguments).await?.print(1, arguments.place.json)?;
         }
+        Scenario::Real(arguments) => {
+            real::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
+        }
+        Scenario::RequestsRound(arguments) => {
+            println!("{}", serde_json::to_string(&real::run_requests(&arguments).await?)?);
+        }
+        Scenario::Receiver => receiver::run().await?,
         Scenario::Siege(arguments) => {
             siege::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
         }

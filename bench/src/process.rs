@@ -27,7 +27,7 @@ const TICKS: f64 = 100.0;
 /// CPU seconds, of users and of the kernel for them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// This process; SQLite works inside it.
+    /// This process and its children that have ended; SQLite works inside it.
     pub(crate) own: f64,
     /// The database's processes.
     pub(crate) database: f64,
@@ -78,7 +78,8 @@ impl Meter {
     pub(crate) fn read(&self) -> Result<Cpu> {
         let mut ticks = 0;
         for process in &self.own {
-            ticks += Stat::of(*process)?.own_ticks;
+            let stat = Stat::of(*process)?;
+            ticks += stat.own_ticks + stat.ended_children_ticks;
         }
         let own = seconds(ticks);
         let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
@@ -152,6 +153,11 @@ fn memory_of(process: &str, field: &str) -> Result<f64> {
 /// The CPU seconds that a process has used, of user and kernel.
 pub(crate) fn cpu_seconds(process: u32) -> Result<f64> {
     Ok(seconds(Stat::of(process)?.own_ticks))
+}
+
+/// The CPU seconds of this process's children that have ended, and of theirs.
+pub(crate) fn ended_children_seconds() -> Result<f64> {
+    Ok(seconds(Stat::of(std::process::id())?.ended_children_ticks))
 }
 
 /// The machine's load over the last minute.

@@ -23,6 +23,9 @@ use crate::graphql::Caller;
 /// What starts the product inside this program.
 pub(crate) const PRODUCT: &str = "product";
 
+/// What the product calls itself with, to have programs started.
+pub(crate) const STARTER: &str = "start-programs";
+
 /// How long a start may take, migrations and all.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for number in 1..=arguments.place.rounds {
         let fresh = arguments.place.fresh(Kind::Postgres).await?;
-        let round = storm::one(fresh, arguments.schedules).await?;
+        let round = storm::one(fresh, arguments.schedules, None).await?;
         let fresh = Fresh::empty(arguments.place.postgres.as_deref()).await?;
         let outcome = peer::storm(arguments, &clock, &fresh).await;
         fresh.drop().await?;

@@ -41,6 +41,11 @@ pub(crate) struct Seeded {
 }
 
 impl Seeded {
+    /// The next ones run another workflow.
+    pub(crate) fn running(&self, workflow_id: Uuid) -> Self {
+        Self { workflow_id, ..*self }
+    }
+
     /// The expression of the key of the copy with the number `n`. What stands for the first has no
     /// row: nothing refers to keys of schedules that must be there.
     fn key(&self, store: &Store, n: &str) -> String {
@@ -55,7 +60,18 @@ pub(crate) async fn schedules(
     timing: Timing<'_>,
     now: DateTime<Utc>,
 ) -> Result<Seeded> {
-    let none = begin(store, now).await?;
+    schedules_of(store, &noop(), count, timing, now).await
+}
+
+/// The same with a target.
+pub(crate) async fn schedules_of(
+    store: &Store,
+    target: &Target,
+    count: usize,
+    timing: Timing<'_>,
+    now: DateTime<Utc>,
+) -> Result<Seeded> {
+    let none = begin_with(store, ("work", target), now).await?;
     let seeded = more(store, &none, ("bench", count), timing, now).await?;
     analyze(store).await?;
     Ok(seeded)
@@ -85,16 +101,25 @@ pub(crate) async fn settle(store: &Store) -> Result<()> {
 
 /// The workflow that does nothing, in the first namespace.
 pub(crate) async fn begin(store: &Store, now: DateTime<Utc>) -> Result<Seeded> {
+    begin_with(store, ("noop", &noop()), now).await
+}
+
+/// A workflow of one task, in the first namespace.
+pub(crate) async fn begin_with(
+    store: &Store,
+    (name, target): (&str, &Target),
+    now: DateTime<Utc>,
+) -> Result<Seeded> {
     let tx = store.begin().await?;
     let namespace = namespace::Entity::find().one(&tx).await?;
     let namespace_id = namespace.context("a fresh database has a namespace")?.id;
     let workflow_id = Uuid::now_v7();
-    let row = workflow(workflow_id, namespace_id, now.into());
+    let row = workflow((workflow_id, name), namespace_id, now.into());
     workflow::Entity::insert(row.into_active_model()).exec_without_returning(&tx).await?;
     let row = workflow_version::Model {
         workflow_id,
         version: 1,
-        definition: serde_json::to_value(definition())?,
+        definition: serde_json::to_value(definition(target.clone()))?,
         created_by: "bench".to_owned(),
         created_at: now.into(),
     };
@@ -132,17 +157,21 @@ pub(crate) async fn more(
     Ok(Seeded { template, count: from + count, ..*seeded })
 }
 
-/// One task that does nothing.
-fn definition() -> Definition {
-    let task = Task::new("noop", Target::Noop(Noop::default()));
+fn noop() -> Target {
+    Target::Noop(Noop::default())
+}
+
+/// One task.
+fn definition(target: Target) -> Definition {
+    let task = Task::new("work", target);
     Definition::single(Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..task })
 }
 
-fn workflow(id: Uuid, namespace_id: Uuid, now: Timestamp) -> workflow::Model {
+fn workflow((id, name): (Uuid, &str), namespace_id: Uuid, now: Timestamp) -> workflow::Model {
     workflow::Model {
         id,
         namespace_id,
-        name: "noop".to_owned(),
+        name: name.to_owned(),
         version: 1,
         module: None,
         created_at: now,

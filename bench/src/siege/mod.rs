@@ -7,24 +7,23 @@
 //!
 //! - `attack`: what is done, one variant an attack.
 //! - `texts`: the documents and templates that attacks send.
-//! - `witness`: the receiver.
 //! - `camp`: the server, its namespaces and its people.
 
 mod attack;
 mod camp;
 mod texts;
-mod witness;
 
 use std::time::Duration;
 
 use anyhow::Result;
 use carillon::clock::Clock;
 
-use self::{attack::Attack, camp::Camp, witness::Witness};
+use self::{attack::Attack, camp::Camp};
 use crate::{
     goals,
     place::Place,
     process,
+    receiver::Receiver,
     spread::percentile,
     table::{Findings, Table},
 };
@@ -90,7 +89,7 @@ struct Round {
 async fn one(arguments: &Arguments, kind: crate::database::Kind, attack: Attack) -> Result<Round> {
     let clock = Clock::system();
     let fresh = arguments.place.fresh(kind).await?;
-    let witness = Witness::start(&clock).await?;
+    let witness = Receiver::start(&clock).await?;
     let camp = Camp::pitch(&clock, &fresh.url, &witness.url()).await?;
     clock.sleep(CALM).await;
     let memory = process::memory_mb(camp.pid())?;

@@ -18,6 +18,7 @@ pub(crate) mod watch;
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
+use carillon::target::Target;
 use serde::Serialize;
 
 pub(crate) use self::round::{Arguments as RoundArguments, Round, run as run_round};
@@ -80,7 +81,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
         {
             let fresh =
                 Fresh::create(kind, arguments.postgres.as_deref(), arguments.history).await?;
-            let round = one(fresh, schedules).await?;
+            let round = one(fresh, schedules, None).await?;
             eprintln!(
                 "round {number}/{}: {} {schedules}: {:.2} s",
                 arguments.rounds,
@@ -113,9 +114,13 @@ async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
 }
 
 /// One round in a database of its own, by this same program.
-pub(crate) async fn one(fresh: Fresh, schedules: usize) -> Result<Round> {
+pub(crate) async fn one(fresh: Fresh, schedules: usize, target: Option<&Target>) -> Result<Round> {
     let schedules = schedules.to_string();
-    let arguments = ["round", "--url", &fresh.url, "--schedules", &schedules];
+    let mut arguments = vec!["round", "--url", &fresh.url, "--schedules", &schedules];
+    let target = target.map(serde_json::to_string).transpose()?;
+    if let Some(target) = &target {
+        arguments.extend(["--target", target]);
+    }
     let round = process::child(&arguments).await?;
     fresh.drop().await?;
     Ok(round)

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use carillon::{
     clock::Clock,
     store::{Options, Store},
+    target::{Noop, Target},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Timelike, Utc};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
     /// How many schedules are due at one instant.
     #[arg(long)]
     schedules: usize,
+    /// What their task does, in JSON; nothing unless given.
+    #[arg(long)]
+    target: Option<String>,
 }
 
 /// What a storm showed.
@@ -46,6 +50,8 @@ pub(crate) struct Round {
     pub(crate) p99_ms: i64,
     /// Milliseconds from the due instant to the end of the first handler.
     pub(crate) first_handled_ms: i64,
+    /// The due instant.
+    pub(crate) due_ms: i64,
 }
 
 /// The storm breaks so long after the engine stands ready, at the least.
@@ -59,7 +65,12 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let due = due_instant(clock.now(), count);
     // Daily from then on: the claim has a next fire to compute, as outside of a measurement.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
-    seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
+    let target = match &arguments.target {
+        Some(text) => serde_json::from_str(text).context("--target")?,
+        None => Target::Noop(Noop::default()),
+    };
+    let timing = Timing { expression, due };
+    seed::schedules_of(&store, &target, count, timing, clock.now()).await?;
 
     let statements = Statements::default();
     let engine = engine::start(&statements.watch(&store), &clock).await?;
@@ -99,6 +110,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
         p50_ms: of_started(50)?,
         p99_ms: of_started(99)?,
         first_handled_ms: percentile(&lateness.handled, 0).unwrap_or_default(),
+        due_ms: due.timestamp_millis(),
     })
 }
 

@@ -1,0 +1,205 @@
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    store::{Options, Store},
+    target::{Http, Target},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Timelike, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::Arguments as Scenario;
+use crate::{
+    database::Kind,
+    engine, goals,
+    process::{self, Cpu, Meter},
+    receiver::{self, Arrival, ReceiverProcess},
+    seed::{self, Seeded, Timing},
+    spread::percentile,
+    statements::Statements,
+    table::Table,
+};
+
+/// Some seconds of requests, in a process of their own.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// An empty, migrated database.
+    #[arg(long)]
+    url: String,
+    /// How many schedules send a request every second.
+    #[arg(long)]
+    schedules: usize,
+    /// Where to.
+    #[arg(long)]
+    to: String,
+    /// For so long.
+    #[arg(long)]
+    seconds: u32,
+    /// So many others are all due when it begins.
+    #[arg(long, default_value_t = 0)]
+    slow: usize,
+    /// Where those send theirs.
+    #[arg(long, default_value = "")]
+    slow_to: String,
+}
+
+/// What the process says of them; the receiver says the rest.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Round {
+    /// The instants that count: from the one until before the other.
+    from: i64,
+    until: i64,
+    cpu: Cpu,
+}
+
+/// The first ticks warm up connections, statements and caches, and do not count.
+const WARM: TimeDelta = TimeDelta::seconds(3);
+/// What was held up may arrive so much later.
+const LATEST: Duration = Duration::from_secs(5);
+/// How many schedules stand beside the slow target.
+const BESIDE: usize = 50;
+/// How many requests hang: more than a node works on from one origin.
+const SLOW: usize = 900;
+
+/// Goes through some seconds.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
+    let clock = Clock::system();
+    let store = Store::open(&Options::new(&arguments.url)).await?;
+    let count = i64::try_from(arguments.schedules + arguments.slow)?;
+    let due = (clock.now() + TimeDelta::milliseconds(count + 1_500)).trunc_subsecs(0)
+        + TimeDelta::seconds(1);
+    let from = due + WARM;
+    let until = from + TimeDelta::seconds(arguments.seconds.into());
+    let target = Target::Http(Http::post(&arguments.to));
+    let seeded = seed::begin_with(&store, ("tick", &target), clock.now()).await?;
+    let timing = Timing { expression: "* * * * * *", due };
+    let names = ("tick", arguments.schedules);
+    let seeded = seed::more(&store, &seeded, names, timing, clock.now()).await?;
+    if arguments.slow > 0 {
+        slow(&store, &clock, arguments, (&seeded, from)).await?;
+    }
+    seed::analyze(&store).await?;
+    let engine = engine::start(&Statements::default().watch(&store), &clock).await?;
+    let meter = Meter::of(store.read()).await?;
+    clock.sleep_until(from).await;
+    let before = meter.read()?;
+    clock.sleep_until(until).await;
+    let cpu = meter.read()?.since(before);
+    clock.sleep(LATEST).await;
+    // What hangs is not waited for.
+    engine.shutdown(Duration::from_secs(1)).await?;
+    store.close().await?;
+    Ok(Round { from: from.timestamp(), until: until.timestamp(), cpu })
+}
+
+/// Those whose requests hang.
+async fn slow(
+    store: &Store,
+    clock: &Clock,
+    arguments: &Arguments,
+    (seeded, due): (&Seeded, DateTime<Utc>),
+) -> Result<()> {
+    let target = Target::Http(Http::post(&arguments.slow_to));
+    let begun = seed::begin_with(store, ("slow", &target), clock.now()).await?;
+    let seeded = seeded.running(begun.workflow_id);
+    let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
+    let timing = Timing { expression, due };
+    seed::more(store, &seeded, ("slow", arguments.slow), timing, clock.now()).await?;
+    Ok(())
+}
+
+/// What arrived in one round.
+struct Arrived {
+    p50_ms: f64,
+    p99_ms: f64,
+    max_ms: f64,
+    missing: f64,
+    cpu: f64,
+}
+
+async fn one(
+    scenario: &Scenario,
+    kind: Kind,
+    (schedules, seconds, slow): (usize, u32, usize),
+) -> Result<Arrived> {
+    let fresh = scenario.place.fresh(kind).await?;
+    let receiver = ReceiverProcess::start().await?;
+    // Another port is another origin.
+    let hanging = ReceiverProcess::start().await?;
+    let slow_to = format!("{}{}", hanging.url().trim_end_matches('/'), receiver::HANG);
+    let flags = [
+        ("--url", fresh.url.clone()),
+        ("--schedules", schedules.to_string()),
+        ("--seconds", seconds.to_string()),
+        ("--to", receiver.url().to_owned()),
+        ("--slow", slow.to_string()),
+        ("--slow-to", slow_to),
+    ];
+    let mut words = vec!["requests-round"];
+    words.extend(flags.iter().flat_map(|(flag, value)| [*flag, value.as_str()]));
+    let round: Round = process::child(&words).await?;
+    let arrivals = receiver.stop().await?;
+    let hung = hanging.stop().await?.len();
+    ensure!((hung > 0) == (slow > 0), "of {slow} requests that are to hang {hung} arrived");
+    fresh.drop().await?;
+    let range = round.from..round.until;
+    let inside = arrivals.iter().filter(|arrival| range.contains(&arrival.due_second));
+    let mut late: Vec<i64> = inside.map(Arrival::late_ms).collect();
+    late.sort_unstable();
+    let expected = schedules * usize::try_from(seconds)?;
+    ensure!(late.len() <= expected, "{} requests of {expected}: some twice", late.len());
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds and counts to be read")]
+    let of = |percent| {
+        percentile(&late, percent).map(|ms| ms as f64).context("no request arrived in time")
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a count to be read")]
+    let missing = (expected - late.len()) as f64;
+    Ok(Arrived {
+        p50_ms: of(50)?,
+        p99_ms: of(99)?,
+        max_ms: of(100)?,
+        missing,
+        cpu: round.cpu.total() / f64::from(seconds),
+    })
+}
+
+/// Requests every second, and nothing else.
+pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
+    // It is long: once.
+    let size = (scenario.schedules, scenario.seconds, 0);
+    let arrived = one(scenario, kind, size).await?;
+    let title = format!(
+        "{}: {} requests every second for {} s",
+        kind.name(),
+        scenario.schedules,
+        scenario.seconds
+    );
+    Ok(Table::new(title)
+        .goal("p50 arrived, ms late", [arrived.p50_ms], goals::P24)
+        .goal("p99 arrived, ms late", [arrived.p99_ms], goals::P24_P99)
+        .line("latest, ms late", [arrived.max_ms])
+        .line("requests that did not arrive", [arrived.missing])
+        .line("CPU, cores", [arrived.cpu]))
+}
+
+/// The same with few schedules, without and with requests that hang.
+pub(super) async fn beside_a_slow_target(scenario: &Scenario, kind: Kind) -> Result<Table> {
+    let seconds = scenario.seconds.min(30);
+    let mut rounds = Vec::new();
+    for _ in 0..scenario.place.rounds {
+        let alone = one(scenario, kind, (BESIDE, seconds, 0)).await?;
+        let beside = one(scenario, kind, (BESIDE, seconds, SLOW)).await?;
+        rounds.push((alone, beside));
+    }
+    let of = |figure: fn(&(Arrived, Arrived)) -> f64| rounds.iter().map(figure);
+    let title = format!(
+        "{}: {BESIDE} requests every second beside {SLOW} that hang, {seconds} s",
+        kind.name()
+    );
+    Ok(Table::new(title)
+        .line("p99 without those, ms late", of(|(alone, _)| alone.p99_ms))
+        .line("p99 beside those, ms late", of(|(_, beside)| beside.p99_ms))
+        .goal("the one over the other", of(|(a, b)| b.p99_ms / a.p99_ms.max(1.0)), goals::P28)
+        .line("requests that did not arrive", of(|(_, beside)| beside.missing)))
+}

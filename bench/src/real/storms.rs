@@ -1,0 +1,134 @@
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    target::{Command, Http, Target},
+};
+use tokio::{io::AsyncWriteExt, process};
+
+use super::Arguments;
+use crate::{
+    database::Kind,
+    goals,
+    process::ended_children_seconds,
+    receiver::ReceiverProcess,
+    storm::{self, Round},
+    table::Table,
+};
+
+/// The program: one that does nothing and ends.
+const PROGRAM: &str = "/bin/true";
+
+/// One round of each kind.
+struct Rounds {
+    nothing: Round,
+    requests: Round,
+    /// From the due instant to the last arrival.
+    arrived_seconds: f64,
+    programs: Round,
+    xargs: Xargs,
+}
+
+/// What the same programs cost when `xargs` starts them.
+#[derive(Clone, Copy, Debug)]
+struct Xargs {
+    seconds: f64,
+    cpu: f64,
+}
+
+/// Storms on one database.
+pub(super) async fn measure(arguments: &Arguments, kind: Kind) -> Result<[Table; 2]> {
+    let mut all = Vec::new();
+    for _ in 0..arguments.place.rounds {
+        all.push(round(arguments, kind).await?);
+    }
+    Ok([requests(arguments, kind, &all), programs(arguments, kind, &all)])
+}
+
+async fn round(arguments: &Arguments, kind: Kind) -> Result<Rounds> {
+    let fresh = || arguments.place.fresh(kind);
+    let nothing = storm::one(fresh().await?, arguments.requests, None).await?;
+
+    let receiver = ReceiverProcess::start().await?;
+    let target = Target::Http(Http::post(receiver.url()));
+    let requests = storm::one(fresh().await?, arguments.requests, Some(&target)).await?;
+    let arrivals = receiver.stop().await?;
+    ensure!(
+        arrivals.len() == arguments.requests,
+        "of {} requests {} arrived",
+        arguments.requests,
+        arrivals.len()
+    );
+    let last = arrivals.iter().map(|arrival| arrival.at_ms).max().context("nothing arrived")?;
+
+    let program = Some(PROGRAM.to_owned());
+    let target = Target::Command(Command { program, ..Command::default() });
+    let programs = storm::one(fresh().await?, arguments.programs, Some(&target)).await?;
+    let xargs = xargs(arguments.programs).await?;
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of a storm")]
+    let arrived_seconds = (last - requests.due_ms) as f64 / 1_000.0;
+    Ok(Rounds { nothing, requests, arrived_seconds, programs, xargs })
+}
+
+/// Starts the program `count` times, 16 at once.
+async fn xargs(count: usize) -> Result<Xargs> {
+    let (clock, cpu) = (Clock::system(), ended_children_seconds()?);
+    let began = clock.instant();
+    let mut child = process::Command::new("xargs")
+        .args(["-P", "16", "-n", "1", PROGRAM])
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("start xargs")?;
+    let mut stdin = child.stdin.take().context("the input of xargs")?;
+    stdin.write_all("x\n".repeat(count).as_bytes()).await?;
+    drop(stdin);
+    ensure!(child.wait().await?.success(), "xargs failed");
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(Xargs { seconds, cpu: ended_children_seconds()? - cpu })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+fn requests(arguments: &Arguments, kind: Kind, all: &[Rounds]) -> Table {
+    let n = arguments.requests as f64;
+    let of = |figure: fn(&Rounds) -> f64| all.iter().map(figure);
+    let (rate, per_cpu) = (
+        |round: &Rounds| n / round.arrived_seconds,
+        |round: &Rounds| n / round.requests.cpu.total(),
+    );
+    Table::new(format!("{}: storm of {} requests", kind.name(), arguments.requests))
+        .line("deliveries/s, by the receiver", all.iter().map(rate))
+        .line("exec/s of a storm of nothing", all.iter().map(|round| n / round.nothing.seconds))
+        .goal("the one over the other", of(|r| r.nothing.seconds / r.arrived_seconds), goals::P21)
+        .line("deliveries per CPU-s", all.iter().map(per_cpu))
+        .goal(
+            "over that of nothing",
+            of(|round| round.nothing.cpu.total() / round.requests.cpu.total()),
+            goals::P22,
+        )
+        .line("seconds to the last record", of(|round| round.requests.seconds))
+        .line("peak memory, MB", of(|round| round.requests.memory_mb))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of programs")]
+fn programs(arguments: &Arguments, kind: Kind, all: &[Rounds]) -> Table {
+    let n = arguments.programs as f64;
+    let of = |figure: fn(&Rounds) -> f64| all.iter().map(figure);
+    Table::new(format!("{}: storm of {} programs", kind.name(), arguments.programs))
+        .line("programs/s", all.iter().map(|round| n / round.programs.seconds))
+        .line("programs/s of xargs -P 16", all.iter().map(|round| n / round.xargs.seconds))
+        .goal(
+            "the one over the other",
+            of(|round| round.xargs.seconds / round.programs.seconds),
+            goals::P23,
+        )
+        .line("CPU ms each", all.iter().map(|round| round.programs.cpu.total() * 1_000.0 / n))
+        .line("CPU ms each of xargs", all.iter().map(|round| round.xargs.cpu * 1_000.0 / n))
+        .goal(
+            "the one over the other",
+            of(|round| round.programs.cpu.total() / round.xargs.cpu),
+            goals::P23_CPU,
+        )
+        .line("peak memory, MB", of(|round| round.programs.memory_mb))
+}
