@@ -34,7 +34,8 @@ mod text;
 const MAX_DEPTH: usize = 16;
 /// The largest cost of a request, lists multiplied out.
 const MAX_COMPLEXITY: usize = 60_000;
-/// A document of more bytes is parsed away from the event loop.
+/// A document of more bytes is parsed away from the event loop, and so are variables with more
+/// bytes of text executed: they may hold templates, which take a while to judge.
 const LARGE: usize = 16 * 1024;
 
 /// Refuses a request that is too large in one of these ways.
@@ -47,19 +48,37 @@ impl ExtensionFactory for Limits {
 }
 
 /// Whether a request is to be executed away from the event loop: it computes, asks of the schema,
-/// or is long. What exceeds a limit is not: it is refused at once.
+/// or is long, it or its variables. What exceeds a limit is not: it is refused at once.
 pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> bool {
     let is_stranger = is_stranger(request);
     if text_limits(is_stranger).check(&request.query).is_err() {
         return false;
     }
-    if request.query.len() > LARGE {
+    if request.query.len() > LARGE || has_long_texts(request.variables.values()) {
         return true;
     }
     let Ok(document) = request.parsed_query() else { return false };
     let amount = document::count(document, is_stranger);
     let may_ask = !is_stranger || introspection == Introspection::Everyone;
     amount.is_ok_and(|amount| amount.heavy > 0 || (amount.introspection > 0 && may_ask))
+}
+
+/// Whether the texts in these values are long together.
+fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
+    let mut left: Vec<&Value> = values.collect();
+    let mut bytes = 0;
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::List(values) => left.extend(values),
+            Value::Object(fields) => left.extend(fields.values()),
+            _ => {}
+        }
+        if bytes > LARGE {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether the operation that a request selects is a subscription. A document that cannot be read
@@ -214,4 +233,21 @@ fn coded(code: &str, text: String, limit: impl TryInto<i64>) -> ServerError {
 pub(super) fn with_code(mut error: ServerError, code: &str) -> ServerError {
     error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::value;
+
+    use super::*;
+
+    #[test]
+    fn long_texts_are_found_wherever_they_are() {
+        let long = "{{ 1 }}".repeat(LARGE / 7 + 1);
+        let input = value!({ "tasks": [{ "body": long.clone() }], "name": "a" });
+        assert!(has_long_texts([&input].into_iter()));
+        let halves = value!([&long[..LARGE / 2], &long[..LARGE / 2], "x"]);
+        assert!(has_long_texts([&halves].into_iter()));
+        assert!(!has_long_texts([&value!([&long[..LARGE], 7, null])].into_iter()));
+    }
 }
