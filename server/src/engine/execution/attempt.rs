@@ -23,6 +23,7 @@ use crate::{
     store::{
         StoreError,
         holds::{Hold, Settlement},
+        logs::NewChunk,
     },
     target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
     telemetry::{TracedAttempt, TracedRun},
@@ -78,7 +79,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             tasks: &tasks,
         };
         let numbers = Numbers::new(hold.attempt);
-        let outcome = perform(&core, assignment, &numbers, grip.stop.clone()).await;
+        let (outcome, lines) = perform(&core, assignment, &numbers, grip.stop.clone()).await;
         let took = start.elapsed();
         drop(place);
         core.slot_freed();
@@ -99,6 +100,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             available_at: decision.available_at.map(Timestamp::from),
             error: decision.error,
             output: decision.output,
+            lines,
             extra_attempts: decision.extra_attempts,
             at: now.into(),
             took,
@@ -122,16 +124,17 @@ pub(in crate::engine) struct Assignment<'a> {
     pub(in crate::engine) tasks: &'a Value,
 }
 
-/// Carries an attempt out, and writes down its lines.
+/// Carries an attempt out, and writes down its lines, but for the last, which it returns.
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
     numbers: &Numbers,
     stop: CancellationToken,
-) -> Outcome {
+) -> (Outcome, Option<NewChunk>) {
     let Assignment { known, index, invocation, .. } = assignment;
     let from = core.clock.now();
-    let (outcome, at_target) = carry_out(core, assignment, numbers, stop).await;
+    let Carried { outcome, at_target, lines } =
+        carry_out(core, assignment, numbers, stop).await.unwrap_or_else(Carried::nowhere);
     core.metrics.traces().attempt(&TracedAttempt {
         run: invocation.run_id,
         number: if known.is_flow() {
@@ -152,7 +155,7 @@ pub(in crate::engine) async fn perform(
         },
         status: status(&known.task(index).target, &outcome),
     });
-    outcome
+    (outcome, lines)
 }
 
 /// With what status a request was answered, if it was.
@@ -169,13 +172,29 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     }
 }
 
-/// Does so; says from when to when the target was at work.
+/// An attempt that was carried out.
+struct Carried {
+    outcome: Outcome,
+    /// From when to when the target was at work, if it was.
+    at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// Its last lines, which are not written yet.
+    lines: Option<NewChunk>,
+}
+
+impl Carried {
+    /// One that ended before it reached its target.
+    fn nowhere(outcome: Outcome) -> Self {
+        Self { outcome, at_target: None, lines: None }
+    }
+}
+
+/// Does so, unless it ends before it reaches its target: then how.
 async fn carry_out(
     core: &Core,
     assignment: Assignment<'_>,
     numbers: &Numbers,
     stop: CancellationToken,
-) -> (Outcome, Option<(DateTime<Utc>, DateTime<Utc>)>) {
+) -> Result<Carried, Outcome> {
     let Assignment { known, index, invocation, .. } = assignment;
     let task = known.task(index);
     let vault = &core.settings.vault;
@@ -185,20 +204,17 @@ async fn carry_out(
         Some(Ok(secrets)) => secrets,
         Some(Err(error)) => {
             let message = format!("failed to {error}");
-            return (Outcome::Failed { message, output: Value::Null }, None);
+            return Err(Outcome::Failed { message, output: Value::Null });
         }
-        None => return (Outcome::Cancelled { output: json!({}) }, None),
+        None => return Err(Outcome::Cancelled { output: json!({}) }),
     };
     let mask = Mask::of(secrets.values());
     let filled_in = match known.templates(index) {
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
-            match Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await {
-                Ok(filled) => Some(filled),
-                // The messages of templates repeat no value of theirs.
-                Err(outcome) => return (outcome, None),
-            }
+            // The messages of templates repeat no value of theirs.
+            Some(Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await?)
         }
     };
     // What the templates took is off the time limit.
@@ -224,12 +240,12 @@ async fn carry_out(
         let outcome = work.await;
         (outcome, core.clock.now())
     };
-    let ((outcome, to), ()) = tokio::join!(ended, copy);
+    let ((outcome, to), lines) = tokio::join!(ended, copy);
     let outcome = outcome.unwrap_or_else(|_| Outcome::Failed {
         message: "the target panicked; this is a bug in Carillon, please report it".to_owned(),
         output: Value::Null,
     });
-    (shortened(mask.outcome(outcome)), Some((from, to)))
+    Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
 }
 
 /// How many bytes of a message are kept, and how many of them of its beginning: it says what

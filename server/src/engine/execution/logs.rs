@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     engine::{core::LogMessage, quotas::Meter},
-    store::{Store, logs::Chunk},
+    store::{
+        Store,
+        logs::{Chunk, NewChunk},
+    },
     target::{Invocation, Line, Stream},
     vault::Mask,
 };
@@ -40,8 +43,9 @@ impl Numbers {
     }
 }
 
-/// Passes an attempt's lines on to the writer, numbered, and returns when the last is written:
-/// a run that has settled has all its lines.
+/// Passes an attempt's lines on to the writer, numbered. Returns the last of them, which are to be
+/// written with the settlement: most attempts print little, and need no commit of their own for
+/// it. The others are written by then, so a run that has settled has all its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -49,7 +53,7 @@ pub(in crate::engine) async fn copy(
     mask: &Mask,
     (meter, agreed): (&Meter, &Clock),
     mut lines: mpsc::Receiver<Line>,
-) {
+) -> Option<NewChunk> {
     // However the application's clock moves, lines do not wait for it.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
@@ -67,7 +71,7 @@ pub(in crate::engine) async fn copy(
                 let Ok(line) = clock.timeout(left, lines.recv()).await else {
                     begun = None;
                     if !copier.send().await {
-                        return;
+                        return None;
                     }
                     continue;
                 };
@@ -100,17 +104,32 @@ pub(in crate::engine) async fn copy(
         if !copier.chunk.has_room(text.len()) {
             begun = None;
             if !copier.send().await {
-                return;
+                return None;
             }
         }
         begun.get_or_insert_with(|| clock.instant());
         copier.chunk.push(at.into(), stream, &text);
     }
-    if copier.send().await && copier.any {
-        let (done, written) = oneshot::channel();
-        if writer.send(LogMessage::Flush(done)).await.is_ok() {
-            let _ = written.await;
-        }
+    if copier.any {
+        flush(writer).await;
+    }
+    copier.take().await
+}
+
+/// Writes the last lines of an attempt that has no settlement of its own.
+pub(in crate::engine) async fn finish(writer: &mpsc::Sender<LogMessage>, last: Option<NewChunk>) {
+    if let Some(chunk) = last
+        && writer.send(LogMessage::Lines(chunk)).await.is_ok()
+    {
+        flush(writer).await;
+    }
+}
+
+/// Waits until all that was sent before is written.
+async fn flush(writer: &mpsc::Sender<LogMessage>) {
+    let (done, written) = oneshot::channel();
+    if writer.send(LogMessage::Flush(done)).await.is_ok() {
+        let _ = written.await;
     }
 }
 
@@ -126,17 +145,28 @@ struct Copier<'a> {
 impl Copier<'_> {
     /// Sends what has gathered. Says whether the writer still takes it.
     async fn send(&mut self) -> bool {
-        let chunk = std::mem::take(&mut self.chunk);
-        if chunk.is_empty() {
-            return true;
-        }
-        let Invocation { run_id, task, attempt, .. } = self.invocation;
+        let numbers = self.numbers;
         // Until the chunk is on its way: those of two tasks reach the writer in their order.
-        let mut seq = self.numbers.0.lock().await;
-        *seq += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
-        let Some(row) = chunk.row(*run_id, *seq, task, *attempt) else { return true };
+        let mut seq = numbers.0.lock().await;
+        let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
         self.writer.send(LogMessage::Lines(row)).await.is_ok()
+    }
+
+    /// What has gathered, numbered.
+    async fn take(&mut self) -> Option<NewChunk> {
+        let numbers = self.numbers;
+        self.row(&mut *numbers.0.lock().await)
+    }
+
+    fn row(&mut self, seq: &mut i64) -> Option<NewChunk> {
+        let chunk = std::mem::take(&mut self.chunk);
+        if chunk.is_empty() {
+            return None;
+        }
+        let Invocation { run_id, task, attempt, .. } = self.invocation;
+        *seq += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
+        chunk.row(*run_id, *seq, task, *attempt)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
 /// So many attempts go into one transaction.
 const BATCH: usize = 500;
 
-/// And, beyond the first, so many bytes that they gave back.
+/// And, beyond the first, so many bytes that they gave back or printed last.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// After a failure the next try waits: this long, then twice as long, up to the ceiling.
@@ -156,6 +156,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
 /// What is left of an attempt whose outcome the database refuses.
 fn strip(settlement: &mut Settlement) {
     settlement.output = None;
+    settlement.lines = None;
     settlement.error = Some(REFUSED.to_owned());
     if settlement.task_state == task_run::State::Succeeded {
         settlement.task_state = task_run::State::Failed;
@@ -168,7 +169,8 @@ fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let mut parts = Vec::with_capacity(1);
     let (mut start, mut bytes) = (0, 0);
     for (index, settlement) in batch.iter().enumerate() {
-        let more = settlement.output.as_ref().map_or(0, weight);
+        let text = settlement.lines.as_ref().map_or(0, |lines| lines.text.len());
+        let more = text + settlement.output.as_ref().map_or(0, weight);
         if index > start && bytes + more > MAX_BYTES {
             parts.push(start..index);
             (start, bytes) = (index, 0);
@@ -201,6 +203,9 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
         let before = core.store.settled_before(&tx, &others).await?;
         held.extend(before);
     }
+    // Those of attempts whose hold was lost as well: they were printed.
+    let lines = batch.iter().filter_map(|settlement| settlement.lines.as_ref());
+    core.store.append_lines_in(&tx, lines).await?;
     core.store.commit(tx).await?;
     core.metrics.settled(batch.len(), start.elapsed());
     for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold)) {
@@ -246,6 +251,7 @@ mod tests {
             available_at: None,
             error: None,
             output: Some(json!({ "body": "x".repeat(bytes) })),
+            lines: None,
             extra_attempts: 0,
             at: Timestamp(0),
             took: Duration::ZERO,

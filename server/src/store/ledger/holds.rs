@@ -11,6 +11,7 @@ use crate::{
     store::{
         DatabaseTransaction, Store, StoreError,
         db::{bulk::Bulk, days::Days},
+        logs::NewChunk,
     },
     telemetry::TracedRun,
 };
@@ -45,6 +46,8 @@ pub struct Settlement {
     pub error: Option<String>,
     /// What the target gave back.
     pub output: Option<serde_json::Value>,
+    /// The attempt's last lines, which are written with it.
+    pub lines: Option<NewChunk>,
     /// Added to the attempts that the run may use: one for an attempt that the run lost without
     /// its own fault.
     pub extra_attempts: i32,

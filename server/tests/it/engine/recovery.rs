@@ -323,6 +323,7 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
             available_at: None,
             error: None,
             output: None,
+            lines: None,
             extra_attempts: 0,
             at: world.clock.now().into(),
             took: Duration::ZERO,

@@ -84,6 +84,7 @@ pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) 
         available_at: decision.available_at.map(Timestamp::from),
         error: decision.error,
         output: decision.output,
+        lines: None,
         extra_attempts: decision.extra_attempts,
         at: now.into(),
         took: took.unwrap_or_default(),

@@ -8,7 +8,7 @@ use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder,
 use uuid::Uuid;
 
 pub use self::chunk::{Chunk, NewChunk};
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
 /// How many rows are read at first; a row may hold more lines than are asked for.
 const FIRST_ROWS: u64 = 2;
@@ -23,15 +23,29 @@ impl Store {
         if chunks.is_empty() {
             return Ok(());
         }
+        let tx = self.begin().await?;
+        self.append_lines_in(&tx, chunks.iter()).await?;
+        self.commit(tx).await
+    }
+
+    /// The same in a transaction.
+    pub async fn append_lines_in<'a>(
+        &self,
+        tx: &DatabaseTransaction,
+        chunks: impl Iterator<Item = &'a NewChunk> + Clone,
+    ) -> Result<(), StoreError> {
+        if chunks.clone().next().is_none() {
+            return Ok(());
+        }
         let statement = Bulk::default()
-            .uuid("run_id", chunks.iter().map(|chunk| chunk.run_id))
-            .int("seq", chunks.iter().map(|chunk| chunk.seq))
-            .text("task", chunks.iter().map(|chunk| chunk.task.clone()))
-            .int("attempt", chunks.iter().map(|chunk| i64::from(chunk.attempt)))
-            .int("at", chunks.iter().map(|chunk| chunk.at.0))
-            .text("stream", chunks.iter().map(|chunk| chunk.stream.to_value()))
-            .text("text", chunks.iter().map(|chunk| chunk.text.clone()))
-            .text("lines", chunks.iter().map(|chunk| chunk.lines.clone()))
+            .uuid("run_id", chunks.clone().map(|chunk| chunk.run_id))
+            .int("seq", chunks.clone().map(|chunk| chunk.seq))
+            .text("task", chunks.clone().map(|chunk| chunk.task.clone()))
+            .int("attempt", chunks.clone().map(|chunk| i64::from(chunk.attempt)))
+            .int("at", chunks.clone().map(|chunk| chunk.at.0))
+            .text("stream", chunks.clone().map(|chunk| chunk.stream.to_value()))
+            .text("text", chunks.clone().map(|chunk| chunk.text.clone()))
+            .text("lines", chunks.clone().map(|chunk| chunk.lines.clone()))
             .statement(
                 self.dialect(),
                 "INSERT INTO task_log (run_id, seq, task, attempt, at, stream, text, lines) \
@@ -39,9 +53,8 @@ impl Store {
                  ON CONFLICT (run_id, seq) DO NOTHING",
                 vec![],
             );
-        let tx = self.begin().await?;
         tx.execute_raw(statement).await?;
-        self.commit(tx).await
+        Ok(())
     }
 
     /// The lines of a run after the one numbered `after`, in order, one a model.

@@ -8,7 +8,10 @@ use super::{
     Conductor,
 };
 use crate::{
-    engine::execution::attempt::{self, Assignment},
+    engine::execution::{
+        attempt::{self, Assignment},
+        logs,
+    },
     target::{Invocation, Outcome},
 };
 
@@ -45,7 +48,11 @@ impl Conductor {
                 stands_for,
                 tasks: &tasks,
             };
-            let work = attempt::perform(&core, assignment, &numbers, stop);
+            let work = async {
+                let (outcome, lines) = attempt::perform(&core, assignment, &numbers, stop).await;
+                logs::finish(&core.logs, lines).await;
+                outcome
+            };
             let outcome = core.clock.timeout(limit, work).await;
             let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
                 message: "it outlived its timeout and the time to be killed in".to_owned(),
