@@ -76,6 +76,7 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
             file_bytes: limit(commands.max_file_bytes),
             memory_bytes: limit(commands.max_memory_bytes),
         },
+        is_apart: true,
     })
 }
 

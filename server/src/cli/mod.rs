@@ -189,6 +189,10 @@ pub fn main() -> ExitCode {
 /// Does what `arguments` say, of which the first is the program's name: for a program that has
 /// this one inside.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(code) = crate::target::start_programs(&arguments) {
+        return code;
+    }
     let mut definition = definition::command();
     let matches =
         definition.try_get_matches_from_mut(arguments).unwrap_or_else(|error| error.exit());

@@ -46,8 +46,7 @@ impl fmt::Debug for StandIn {
 }
 
 impl Executor {
-    /// An executor for `policy`. Fails where `policy.ca_pem` cannot be read, or where the system
-    /// gives no thread.
+    /// An executor for `policy`. Fails where `policy.ca_pem` cannot be read.
     pub fn new(policy: Policy, clock: Clock) -> Result<Self, TargetError> {
         let runner = policy
             .commands
@@ -58,7 +57,7 @@ impl Executor {
         Ok(Self {
             publisher,
             sender,
-            runner: runner.transpose()?,
+            runner,
             mailer: None,
             jobs: OnceLock::new(),
             pool: Pool::default(),

@@ -53,6 +53,7 @@ mod text;
 mod tls;
 mod worker;
 
+pub(crate) use command::start_programs;
 pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
 pub use error::TargetError;

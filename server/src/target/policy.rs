@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// What targets may do on this node, and how much they may say. Comes from the configuration.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -44,10 +46,13 @@ pub struct CommandPolicy {
     pub users: Vec<String>,
     /// What one program may take of the machine.
     pub limits: CommandLimits,
+    /// Whether a process of its own starts the programs, which is the executable of this one again
+    /// and must be Carillon's. Otherwise a thread does.
+    pub is_apart: bool,
 }
 
 /// Limits that the system holds a program to; `None` leaves what the server has itself.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default)]
 pub struct CommandLimits {
     /// Processes and threads of the program's user.
     pub processes: Option<u64>,

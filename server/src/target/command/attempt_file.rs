@@ -1,7 +1,10 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{FileExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -20,7 +23,7 @@ use crate::target::result::{MAX_RESULT_BYTES, too_large};
 #[derive(Debug)]
 pub(super) struct AttemptFile {
     path: PathBuf,
-    file: Arc<File>,
+    file: File,
     /// Stays as long as a program may write into it.
     _folder: Arc<Folder>,
 }
@@ -32,7 +35,7 @@ impl AttemptFile {
         let path = folder.path().join(name);
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Self { path, file: Arc::new(file), _folder: folder })
+        Ok(Self { path, file, _folder: folder })
     }
 
     /// Where it is, for the program.
@@ -41,8 +44,8 @@ impl AttemptFile {
     }
 
     /// The file itself, to be given to the program's user.
-    pub(super) fn file(&self) -> Arc<File> {
-        self.file.clone()
+    pub(super) fn file(&self) -> io::Result<OwnedFd> {
+        Ok(self.file.try_clone()?.into())
     }
 
     /// Writes what the program is to read.

@@ -1,6 +1,12 @@
 #![expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 
-use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    ffi::CString,
+    io,
+    os::unix::{ffi::OsStrExt, process::CommandExt},
+    path::Path,
+    process::Command,
+};
 
 use nix::{
     errno::Errno,
@@ -8,11 +14,10 @@ use nix::{
     sys::{
         prctl::{set_dumpable, set_no_new_privs, set_pdeathsig},
         resource::{Resource, getrlimit, rlim_t, setrlimit},
-        signal::Signal,
+        signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
     },
     unistd::{Gid, Uid, User, chdir, getpid, getppid, setgroups, setresgid, setresuid},
 };
-use tokio::process::Command;
 
 use crate::target::CommandLimits;
 
@@ -70,6 +75,31 @@ impl Confinement {
         // plain system calls, allocates nothing, takes no lock and cannot panic.
         unsafe { command.pre_exec(hook) };
     }
+}
+
+/// Lets the kernel kill `command` when the thread that starts it ends.
+pub(super) fn tie(command: &mut Command) {
+    let server = getpid();
+    let hook = move || {
+        close_descriptors_on_exec();
+        set_pdeathsig(Signal::SIGKILL)?;
+        // The server may have died before the tie was made: then it never fires.
+        if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
+    };
+    // SAFETY: as above.
+    unsafe { command.pre_exec(hook) };
+}
+
+/// Lets this process go on when it is asked to end. What it starts heeds the request as ever: a
+/// handler does not pass to another program, as being deaf to a signal does.
+pub(super) fn stay_when_asked_to_end() -> io::Result<()> {
+    extern "C" fn stay(_: libc::c_int) {}
+    let action = SigAction::new(SigHandler::Handler(stay), SaFlags::SA_RESTART, SigSet::empty());
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        // SAFETY: the handler does nothing.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    Ok(())
 }
 
 /// Makes this process's memory, environment and open files unreadable for other processes of its
@@ -136,15 +166,11 @@ fn close_descriptors_on_exec() {
 mod tests {
     use std::{os::unix::process::ExitStatusExt, thread};
 
-    use tokio::runtime::Handle;
-
     use super::*;
 
-    #[tokio::test]
-    async fn a_program_dies_with_the_thread_that_started_it() {
-        let runtime = Handle::current();
-        let start = move || {
-            let _guard = runtime.enter();
+    #[test]
+    fn a_program_dies_with_the_thread_that_started_it() {
+        let start = || {
             let mut command = Command::new("tail");
             command.args(["-f", "/dev/null"]);
             let nobody = Uid::effective().is_root().then(|| User::from_name("nobody"));
@@ -155,6 +181,6 @@ mod tests {
             command.spawn().unwrap()
         };
         let mut child = thread::spawn(start).join().unwrap();
-        assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
     }
 }

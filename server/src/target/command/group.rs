@@ -2,16 +2,15 @@ use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
-use tokio::process::Child;
 
 /// A program's process group. Dropping it kills whatever is left of the group.
+#[derive(Debug)]
 pub(super) struct Group(Option<Pid>);
 
 impl Group {
-    /// The group that `child` leads.
-    pub(super) fn of(child: &Child) -> Self {
-        let leader = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(leader.map(Pid::from_raw))
+    /// The group of that number.
+    pub(super) fn new(number: i32) -> Self {
+        Self(Some(Pid::from_raw(number)))
     }
 
     /// Asks the group to end.
@@ -24,12 +23,9 @@ impl Group {
         self.signal(Signal::SIGKILL);
     }
 
-    /// Kills what the leader, who has ended, left behind.
-    ///
-    /// Call it at once: the group's number is ours while it has members, and after that only
-    /// until the kernel has gone once around all numbers.
+    /// Leaves it alone: its leader has ended, and what was left of it is killed. Its number may
+    /// soon be another's.
     pub(super) fn close(mut self) {
-        self.kill();
         self.0 = None;
     }
 

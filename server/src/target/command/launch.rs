@@ -1,10 +1,11 @@
 use std::{
-    fs::File,
     io,
-    os::unix::fs::fchown,
+    os::{
+        fd::OwnedFd,
+        unix::{fs::fchown, process::CommandExt},
+    },
     path::{Path, PathBuf},
-    process::Stdio,
-    sync::Arc,
+    process::{Child, Command, Stdio},
 };
 
 use nix::{
@@ -12,27 +13,26 @@ use nix::{
     sys::resource::{Resource, getrlimit},
     unistd::{Uid, User},
 };
-use tokio::process::{Child, Command};
+use serde::{Deserialize, Serialize};
 
 use super::{confinement::Confinement, prepare::Invoked, user::check_account};
 use crate::target::{CommandLimits, text::Grouped};
 
-/// A program to start, with all that it needs.
-#[derive(Debug)]
+/// A program to start, with all that it needs beside its files.
+#[derive(Serialize, Deserialize, Debug)]
 pub(super) struct Launch {
     pub(super) invoked: Invoked,
     pub(super) variables: Vec<(String, String)>,
     pub(super) directory: Option<PathBuf>,
     /// The user to run as, where it is not the server's own.
     pub(super) user: Option<String>,
-    /// The files that the program's user is given.
-    pub(super) files: Vec<Arc<File>>,
     pub(super) limits: CommandLimits,
 }
 
 impl Launch {
-    /// Starts the program in a group of its own. Fails with the reason in words.
-    pub(super) fn start(self) -> Result<Child, String> {
+    /// Starts the program in a group of its own, and gives `files` to its user. Fails with the
+    /// reason in words.
+    pub(super) fn start(&self, streams: [OwnedFd; 3], files: &[OwnedFd]) -> Result<Child, String> {
         let program = &self.invoked.program;
         let failed = |reason: String| format!("could not start {program}: {reason}");
         let account = self.account().map_err(failed)?;
@@ -40,15 +40,15 @@ impl Launch {
         let other = account.as_ref().filter(|_| self.user.is_some());
         let confinement = Confinement::new(other, &directory, self.limits).map_err(failed)?;
 
+        let [stdin, stdout, stderr] = streams;
         let mut command = Command::new(program);
         command
             .args(&self.invoked.args)
             .env_clear()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .stdin(Stdio::from(stdin))
+            .stdout(Stdio::from(stdout))
+            .stderr(Stdio::from(stderr))
+            .process_group(0);
         if let Some(account) = &account {
             command
                 .env("HOME", &account.dir)
@@ -58,8 +58,8 @@ impl Launch {
         }
         if let Some(other) = other {
             let (user, group) = (other.uid.as_raw(), other.gid.as_raw());
-            for file in &self.files {
-                fchown(&**file, Some(user), Some(group))
+            for file in files {
+                fchown(file, Some(user), Some(group))
                     .map_err(|error| failed(format!("its files: {error}")))?;
             }
         }

@@ -9,8 +9,9 @@
 //! attempt, unless it leaves the group on purpose.
 //!
 //! On Linux the kernel also kills the leader when the server dies, however it dies: an attempt
-//! that recovery repeats elsewhere does not go on here. That tie is to the *thread* that started
-//! the program, so one thread, which lives as long as the executor, starts them all.
+//! that recovery repeats elsewhere does not go on here. That tie is to whoever started the program,
+//! so one process, which lives as long as the executor, starts them all: `starter` says why it is
+//! one of its own.
 //!
 //! There is a [`Runner`] only where the policy allows commands.
 //!
@@ -18,8 +19,9 @@
 //! - `prepare`: reads a definition, or says which field is wrong
 //! - `environment`: what a program finds in its environment; pure
 //! - `launch`: starts a program
-//! - `spawner`: the thread that starts programs
-//! - `confinement`: what a program gives up before it starts, and what ties it to that thread's life
+//! - `spawner`: the way to whoever starts programs; `starter`: that process, or thread; `wire`: the
+//!   socket between them
+//! - `confinement`: what a program gives up before it starts, and what ties it to whoever starts it
 //! - `user`: which user programs run as
 //! - `programs`: which programs tasks may start
 //! - `group`: signals to a process group
@@ -47,10 +49,13 @@ mod prepare;
 mod programs;
 mod runner;
 mod spawner;
+mod starter;
 mod tail;
 mod user;
+mod wire;
 
 pub use confinement::drop_dumpable;
 pub use definition::Command;
 pub(super) use runner::Runner;
+pub(crate) use starter::start_programs;
 pub use user::{UserError, may_switch_user, programs_user};

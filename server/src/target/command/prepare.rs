@@ -1,8 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use super::definition::Command;
 use crate::target::TargetError;
 
 /// What is started, read from a definition that was found good.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Debug, PartialEq, Eq)]
 pub(super) struct Invoked {
     pub(super) program: String,
     pub(super) args: Vec<String>,

@@ -2,12 +2,7 @@ use std::{io, time::Duration};
 
 use nix::unistd::Uid;
 use serde_json::Value;
-use tokio::{
-    io::AsyncWriteExt,
-    join,
-    process::{Child, ChildStdin},
-    select,
-};
+use tokio::{io::AsyncWriteExt, join, net::unix::pipe, select};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -21,7 +16,7 @@ use super::{
     launch::{Launch, words},
     prepare::{Invoked, prepare},
     programs,
-    spawner::Spawner,
+    spawner::{Exit, Program, Spawner},
     user::{self, may_switch_user},
 };
 use crate::{
@@ -50,14 +45,10 @@ pub(in crate::target) struct Runner {
 }
 
 impl Runner {
-    pub(in crate::target) fn new(
-        policy: CommandPolicy,
-        output_limit: usize,
-        clock: Clock,
-    ) -> Result<Self, TargetError> {
+    pub(in crate::target) fn new(policy: CommandPolicy, output_limit: usize, clock: Clock) -> Self {
         let files = AttemptFiles::new(std::env::temp_dir());
-        let (spawner, may_switch) = (Spawner::new()?, may_switch_user());
-        Ok(Self { spawner, files, policy, may_switch, output_limit, clock })
+        let (spawner, may_switch) = (Spawner::new(policy.is_apart), may_switch_user());
+        Self { spawner, files, policy, may_switch, output_limit, clock }
     }
 
     /// Leaves nothing behind on this machine.
@@ -132,15 +123,19 @@ impl Runner {
             variables: variables(definition, invocation, (&context, given.path()), offer.path()),
             directory: definition.directory.as_ref().map(Into::into),
             user: definition.user.clone().or_else(|| self.policy.user.clone()),
-            files: vec![offer.file(), given.file()],
             limits: self.policy.limits,
         };
-        let child = match self.spawner.start(launch).await {
-            Ok(child) => child,
+        let files = given.file().and_then(|given| Ok([given, offer.file()?]));
+        let files = match files {
+            Ok(files) => files,
+            Err(error) => return failed(format!("could not share its files: {}", words(&error))),
+        };
+        let program = match self.spawner.start(&launch, files).await {
+            Ok(program) => program,
             Err(reason) => return failed(reason),
         };
         let mut capture = Capture::new(self.output_limit);
-        match self.accompany(child, context, &mut capture, invocation, log, stop).await {
+        match self.accompany(program, context, &mut capture, invocation, log, stop).await {
             Ok(ending) => {
                 let took = self.clock.instant().saturating_duration_since(started);
                 taken(ending.outcome(took, &capture, invocation), &offer)
@@ -152,19 +147,14 @@ impl Runner {
     /// Feeds the program, reads its output, and waits for its end, all at the same time.
     async fn accompany(
         &self,
-        mut child: Child,
+        program: Program,
         context: String,
         capture: &mut Capture,
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
     ) -> io::Result<Ending> {
-        let group = Group::of(&child);
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(io::Error::other("it has no pipes"));
-        };
+        let Program { stdin, stdout, stderr, group, mut exit } = program;
         let ended = CancellationToken::new();
         let gone = async {
             ended.cancelled().await;
@@ -174,7 +164,7 @@ impl Runner {
             // The time limit runs from before the first line is read.
             biased;
             async {
-                let ending = self.end(&mut child, group, invocation, log, stop).await;
+                let ending = self.end(&mut exit, group, invocation, log, stop).await;
                 ended.cancel();
                 ending
             },
@@ -192,28 +182,30 @@ impl Runner {
     /// Waits for the program's end and takes care that nothing of its group outlives it.
     async fn end(
         &self,
-        child: &mut Child,
+        exit: &mut Exit,
         group: Group,
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
     ) -> io::Result<Ending> {
-        let ending = self.wait(child, &group, invocation, log, stop).await;
-        group.close();
+        let ending = self.wait(exit, &group, invocation, log, stop).await;
+        if ending.is_ok() {
+            group.close();
+        }
         ending
     }
 
     /// Waits for the program's end and brings it about where it has to be.
     async fn wait(
         &self,
-        child: &mut Child,
+        exit: &mut Exit,
         group: &Group,
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
     ) -> io::Result<Ending> {
         let (cause, reason) = select! {
-            status = child.wait() => {
+            status = exit.wait() => {
                 return Ok(Ending { status: status?, cause: Cause::Own, killed: false });
             }
             () = stop.cancelled() => (Cause::Stop, "stop requested".to_owned()),
@@ -226,13 +218,13 @@ impl Runner {
         // The log may be behind; that must not hold back the kill.
         let (ending, ()) = join!(
             async {
-                let asked = self.clock.timeout(invocation.kill_grace, child.wait()).await;
+                let asked = self.clock.timeout(invocation.kill_grace, exit.wait()).await;
                 let killed = asked.is_err();
                 let status = match asked {
                     Ok(status) => status?,
                     Err(_) => {
                         group.kill();
-                        child.wait().await?
+                        exit.wait().await?
                     }
                 };
                 Ok(Ending { status, cause, killed })
@@ -258,8 +250,7 @@ fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
 }
 
 /// Gives the program the context on its standard input and closes it.
-async fn feed(mut stdin: ChildStdin, context: String) {
+async fn feed(mut stdin: pipe::Sender, context: String) {
     // A program that does not read it is free to.
     let _ = stdin.write_all(context.as_bytes()).await;
-    let _ = stdin.shutdown().await;
 }

@@ -1,45 +1,155 @@
-use std::{sync::mpsc, thread};
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
 
-use tokio::{process::Child, runtime::Handle, sync::oneshot};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    net::unix::pipe,
+    sync::Semaphore,
+};
 
-use super::launch::Launch;
-use crate::target::TargetError;
+use super::{
+    group::Group,
+    launch::{Launch, words},
+    starter::{self, Told},
+    wire,
+};
 
-/// The thread that starts programs. It ends when this handle is dropped.
+/// How many programs are being started at the same time: each has files in the socket meanwhile, of
+/// which the system allows as many as one process may have open.
+const AT_ONCE: usize = 16;
+
+/// The way to whoever starts programs. That one ends when this handle is dropped.
 #[derive(Debug)]
 pub(super) struct Spawner {
-    requests: mpsc::Sender<Request>,
+    socket: Mutex<Option<OwnedFd>>,
+    turns: Arc<Semaphore>,
+    /// Whether it is a process.
+    is_apart: bool,
 }
 
-struct Request {
-    launch: Launch,
-    runtime: Handle,
-    answer: oneshot::Sender<Result<Child, String>>,
+/// A program that was started. Dropping it kills its group.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) stdin: pipe::Sender,
+    pub(super) stdout: pipe::Receiver,
+    pub(super) stderr: pipe::Receiver,
+    pub(super) group: Group,
+    pub(super) exit: Exit,
+}
+
+/// Where a program's end is told.
+#[derive(Debug)]
+pub(super) struct Exit(Lines<BufReader<pipe::Receiver>>);
+
+impl Exit {
+    /// Waits for the end. What is left of the program's group is killed by then. Dropping the
+    /// future loses nothing.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        match self.next().await? {
+            Told::Ended(status) => Ok(ExitStatus::from_raw(status)),
+            Told::Started(_) | Told::Failed(_) => Err(io::Error::other("its end was not told")),
+        }
+    }
+
+    async fn next(&mut self) -> io::Result<Told> {
+        let gone = || io::Error::other("the process that starts programs is gone");
+        let line = self.0.next_line().await?.ok_or_else(gone)?;
+        Ok(serde_json::from_str(&line)?)
+    }
 }
 
 impl Spawner {
-    pub(super) fn new() -> Result<Self, TargetError> {
-        let (requests, received) = mpsc::channel::<Request>();
-        thread::Builder::new()
-            .name("spawner".to_owned())
-            .spawn(move || {
-                for request in received {
-                    let _guard = request.runtime.enter();
-                    // An attempt that was dropped meanwhile leaves a program that is dropped,
-                    // and thereby killed.
-                    let _ = request.answer.send(request.launch.start());
-                }
-            })
-            .map_err(|error| TargetError::setup("the thread that starts programs", error))?;
-        Ok(Self { requests })
+    /// One that has a process start programs, or else a thread. It is there from the first program
+    /// on.
+    pub(super) fn new(is_apart: bool) -> Self {
+        Self { socket: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)), is_apart }
     }
 
-    /// Starts a program.
-    pub(super) async fn start(&self, launch: Launch) -> Result<Child, String> {
-        let (answer, answered) = oneshot::channel();
-        let request = Request { launch, runtime: Handle::current(), answer };
-        let gone = || "the thread that starts programs is gone".to_owned();
-        self.requests.send(request).map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
+    /// Starts a program with the files for it. Fails with the reason in words.
+    pub(super) async fn start(
+        &self,
+        launch: &Launch,
+        files: [OwnedFd; 2],
+    ) -> Result<Program, String> {
+        let program = &launch.invoked.program;
+        let failed = |error: io::Error| format!("could not start {program}: {}", words(&error));
+        let turn = self.turns.clone().acquire_owned().await;
+        let ((stdin, stdout, stderr, mut exit), [first, second, third, told]) =
+            pipes().map_err(failed)?;
+        let [given, offered] = files;
+        self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
+        // An attempt that is dropped meanwhile leaves a program that is dropped, and thereby killed.
+        let started = tokio::spawn(async move {
+            let _turn = turn;
+            let told = exit.next().await;
+            told.map(|told| match told {
+                Told::Started(group) => {
+                    Ok(Program { stdin, stdout, stderr, group: Group::new(group), exit })
+                }
+                Told::Failed(reason) => Err(reason),
+                Told::Ended(_) => Err("it ended before it started".to_owned()),
+            })
+        });
+        started.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?
     }
+
+    /// Asks whoever is there, or if that one is gone, another one.
+    fn send(&self, launch: &Launch, files: [OwnedFd; 6]) -> io::Result<()> {
+        let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*socket {
+            match wire::send(known, launch, &files) {
+                Err(error) if is_gone(&error) => tracing::warn!(
+                    "the process that starts programs is gone: another one takes its place"
+                ),
+                sent => return sent,
+            }
+        }
+        wire::send(socket.insert(connect(self.is_apart)?), launch, &files)
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::NotConnected
+    )
+}
+
+/// Starts somebody who starts programs.
+fn connect(is_apart: bool) -> io::Result<OwnedFd> {
+    let (near, far) = wire::pair()?;
+    // The process is tied to the thread that started it, and each program to the thread: so this
+    // one lives as long as it is needed.
+    thread::Builder::new().name("spawner".to_owned()).spawn(move || {
+        let done = if is_apart {
+            starter::process(far).and_then(|mut child| child.wait()).map(drop)
+        } else {
+            starter::serve(&far)
+        };
+        if let Err(error) = done {
+            tracing::error!("failed to have programs started: {error}");
+        }
+    })?;
+    Ok(near)
+}
+
+type Ends = (pipe::Sender, pipe::Receiver, pipe::Receiver, Exit);
+
+/// The pipes of a program: our ends, and those that go to whoever starts it.
+fn pipes() -> io::Result<(Ends, [OwnedFd; 4])> {
+    let (stdin, feed) = io::pipe()?;
+    let receiver = || -> io::Result<(pipe::Receiver, OwnedFd)> {
+        let (ours, theirs) = io::pipe()?;
+        Ok((pipe::Receiver::from_owned_fd(ours.into())?, theirs.into()))
+    };
+    let ((stdout, out), (stderr, err)) = (receiver()?, receiver()?);
+    let (told, telling) = receiver()?;
+    let feed = pipe::Sender::from_owned_fd(feed.into())?;
+    let exit = Exit(BufReader::new(told).lines());
+    Ok(((feed, stdout, stderr, exit), [stdin.into(), out, err, telling]))
 }

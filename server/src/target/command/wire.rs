@@ -1,0 +1,114 @@
+//! How launches come to whoever starts programs: a message on a socket for each, with the open
+//! files that belong to it.
+
+use std::{
+    fs::File,
+    io::{self, IoSlice, IoSliceMut, Seek, SeekFrom, Write},
+    os::fd::{AsRawFd, OwnedFd},
+};
+
+use nix::{
+    errno::Errno,
+    sys::{
+        memfd::{MFdFlags, memfd_create},
+        socket::{
+            AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
+            recvmsg, sendmsg, socketpair,
+        },
+    },
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Both ends of a socket that keeps messages apart and tells when the other end is gone.
+pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?)
+}
+
+/// Sends a message with `files`. It may be of any size: it goes as a file, too.
+pub(super) fn send(
+    socket: &OwnedFd,
+    message: &impl Serialize,
+    files: &[OwnedFd],
+) -> io::Result<()> {
+    let mut written = File::from(memfd_create(c"launch", MFdFlags::MFD_CLOEXEC)?);
+    written.write_all(&serde_json::to_vec(message)?)?;
+    written.seek(SeekFrom::Start(0))?;
+    let mut descriptors = vec![written.as_raw_fd()];
+    descriptors.extend(files.iter().map(AsRawFd::as_raw_fd));
+    let rights = [ControlMessage::ScmRights(&descriptors)];
+    let (letter, flags) = ([IoSlice::new(b"launch")], MsgFlags::MSG_NOSIGNAL);
+    sendmsg::<()>(socket.as_raw_fd(), &letter, &rights, flags, None)?;
+    Ok(())
+}
+
+/// Waits for the next message; none when the other end is gone.
+pub(super) fn receive<const N: usize, T: DeserializeOwned>(
+    socket: &OwnedFd,
+) -> io::Result<Option<(T, [OwnedFd; N])>> {
+    let mut letter = [0; 16];
+    let mut space = nix::cmsg_space!([i32; 16]);
+    let (bytes, received) = loop {
+        let mut parts = [IoSliceMut::new(&mut letter)];
+        let (space, flags) = (Some(space.as_mut_slice()), MsgFlags::MSG_CMSG_CLOEXEC);
+        match recvmsg::<()>(socket.as_raw_fd(), &mut parts, space, flags) {
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(message) => {
+                let mut received = Vec::new();
+                for control in message.cmsgs()? {
+                    if let ControlMessageOwned::ScmRights(descriptors) = control {
+                        received.extend(descriptors.into_iter().map(owned));
+                    }
+                }
+                break (message.bytes, received);
+            }
+        }
+    };
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let mut received = received.into_iter();
+    let message = received.next().ok_or_else(|| io::Error::other("a message without its text"))?;
+    let message = serde_json::from_reader(io::BufReader::new(File::from(message)))?;
+    let files: Vec<OwnedFd> = received.collect();
+    let files = files.try_into().map_err(|_| io::Error::other("a message without its files"))?;
+    Ok(Some((message, files)))
+}
+
+#[expect(unsafe_code, reason = "descriptors that came with a message have no other form")]
+fn owned(descriptor: i32) -> OwnedFd {
+    use std::os::fd::FromRawFd;
+    // SAFETY: the system has made it for this message, and nobody else knows it.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_large_message_and_its_files_arrive() {
+        let (near, far) = pair().unwrap();
+        let text = "x".repeat(1_000_000);
+        let (mut reader, writer) = io::pipe().unwrap();
+        send(&near, &text, &[writer.into()]).unwrap();
+        let (received, [writer]) = receive::<1, String>(&far).unwrap().unwrap();
+        assert_eq!(received, text);
+        File::from(writer).write_all(b"by the pipe").unwrap();
+        let mut read = String::new();
+        reader.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "by the pipe");
+        drop(near);
+        assert!(receive::<1, String>(&far).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_nobody_receives_is_an_error() {
+        let (near, far) = pair().unwrap();
+        drop(far);
+        assert!(send(&near, &1, &[]).is_err());
+    }
+}
