@@ -43,6 +43,7 @@ mod m0034_drained_nodes;
 mod m0035_alert_receivers;
 mod m0036_badges;
 mod m0037_workers;
+mod m0038_schedules_of_all;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -87,6 +88,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0035_alert_receivers::Migration),
             Box::new(m0036_badges::Migration),
             Box::new(m0037_workers::Migration),
+            Box::new(m0038_schedules_of_all::Migration),
         ]
     }
 }

@@ -10,17 +10,19 @@ use super::{
 use crate::{
     commands::bulk::query,
     search::List,
-    store::reads::{self, search::Sought},
+    store::reads::{self, search::Sought, within::Within},
 };
 
-/// What a search of a list of a namespace asks for, if there is one.
+/// What a search of a list asks for, if there is one. Errors are searched in one namespace alone:
+/// of several, one may show payloads and another not.
 pub(super) fn sought(
     cx: &Context<'_>,
-    namespace: Uuid,
+    within: &Within,
     list: List,
     text: Option<String>,
 ) -> Result<Option<Sought>> {
-    let (clock, sees_payloads) = (&cx.commands().clock, cx.sees_payloads(namespace));
+    let clock = &cx.commands().clock;
+    let sees_payloads = within.one().is_some_and(|namespace| cx.sees_payloads(namespace));
     let sought = |text: String| query::sought(clock, list, &text, sees_payloads);
     Ok(text.map(sought).transpose()?)
 }

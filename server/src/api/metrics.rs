@@ -7,7 +7,7 @@ use super::{
     error::Result,
     fresh::Fresh,
     loaders::ScheduleRow,
-    query::namespace_id,
+    query::{namespace_id, usual, within},
     run_stats::{Percentiles, RunStats},
     scalar::{Instant, Long},
 };
@@ -22,6 +22,7 @@ use crate::{
             overview,
             run_series::Of,
             stats,
+            within::Within,
         },
     },
 };
@@ -64,7 +65,8 @@ impl ReadingFigures {
     async fn run_stats(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
         #[graphql(desc = "Now if absent.")] until: Option<Instant>,
         #[graphql(
@@ -74,16 +76,19 @@ impl ReadingFigures {
         )]
         step: Option<i32>,
         #[graphql(desc = "Only schedules that have this tag.")] tag: Option<String>,
-        #[graphql(desc = "Only this schedule of the namespace.")] schedule_id: Option<Uuid>,
+        #[graphql(desc = "Only this schedule.")] schedule_id: Option<Uuid>,
     ) -> Result<RunStats> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let of = Of { namespace, tag, schedule: schedule_id };
+        let within = within(cx, namespace.as_deref()).await?;
         if let Some(id) = schedule_id {
             let row = cx.rows().load_one(ScheduleRow(id)).await?;
-            let is_there = row.is_some_and(|row| row.namespace_id == namespace);
+            let is_there = row.is_some_and(|row| match within.one() {
+                Some(namespace) => row.namespace_id == namespace,
+                None => cx.is_home(row.namespace_id),
+            });
             is_there.then_some(()).ok_or_else(|| CommandError::not_found("schedule", id))?;
         }
+        let of = Of { within, tag, schedule: schedule_id };
         let now = cx.commands().clock.now();
         let until = until.map_or(now, |until| until.0);
         let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
@@ -163,7 +168,7 @@ impl Metrics {
         namespace: Uuid,
         now: DateTime<Utc>,
     ) -> std::result::Result<Self, StoreError> {
-        let counts = overview::counts(store, namespace).await?;
+        let counts = overview::counts(store, &Within::One(namespace)).await?;
         let scope = Scope { namespace: Some(namespace), tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();

@@ -11,7 +11,7 @@ use super::{
     error::Result,
     page::{bounded_by, search_cost},
     payload::schedule,
-    query::namespace_id,
+    query::{usual, within},
     scalar::Instant,
     timing::{Timing, TimingInput, TimingProblem, compile_with},
     upcoming::{Ahead, begin, count, soonest_rows},
@@ -43,7 +43,8 @@ impl ReadingMinutes {
     async fn upcoming_by_minute(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         #[graphql(
             desc = "Only schedules that this finds: in the search language of docs/search.md."
         )]
@@ -60,13 +61,13 @@ impl ReadingMinutes {
     ) -> Result<MinuteForecast> {
         cx.viewer()?;
         let minutes = bounded_by("minutes", minutes, MINUTES)?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let edited = match schedule_id {
             Some(id) => Some(schedule(cx, id).await?.0),
             None => None,
         };
         let from = begin(cx, from)?;
-        let (mut rows, is_all) = soonest_rows(cx, namespace, search).await?;
+        let (mut rows, is_all) = soonest_rows(cx, &within, search).await?;
         rows.retain(|row| Some(row.id) != schedule_id);
         let mut grid = Grid::new(from, minutes);
         grid.is_complete = is_all;

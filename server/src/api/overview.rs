@@ -3,7 +3,6 @@ use std::cmp::Reverse;
 use async_graphql::{Context, Object, SimpleObject};
 use chrono::TimeDelta;
 use entity::Timestamp;
-use uuid::Uuid;
 
 use super::{
     calm::Calm,
@@ -17,18 +16,19 @@ use super::{
     schedule::Schedule,
     timing::Timing,
 };
-use crate::store::reads::{overview, stats};
+use crate::store::reads::{overview, stats, within::Within};
 
-/// A namespace at a glance.
+/// One namespace at a glance, or several.
 pub(crate) struct Overview {
-    namespace: Uuid,
+    within: Within,
     counts: overview::Counts,
 }
 
 impl Overview {
     /// As of now.
-    pub(crate) async fn now(cx: &Context<'_>, namespace: Uuid) -> Result<Self> {
-        Ok(Self { namespace, counts: overview::counts(cx.store(), namespace).await? })
+    pub(crate) async fn now(cx: &Context<'_>, within: Within) -> Result<Self> {
+        let counts = overview::counts(cx.store(), &within).await?;
+        Ok(Self { within, counts })
     }
 }
 
@@ -37,7 +37,7 @@ fn yesterday(cx: &Context<'_>) -> Timestamp {
     (cx.commands().clock.now() - TimeDelta::hours(24)).into()
 }
 
-/// A namespace at a glance.
+/// One namespace at a glance, or several.
 #[Object]
 impl Overview {
     async fn schedules(&self) -> i64 {
@@ -60,7 +60,7 @@ impl Overview {
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
         // What ended a moment ago by another node's clock counts, too.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
-        let day = stats::counts(cx.store(), self.namespace, yesterday(cx), soon).await?;
+        let day = stats::counts(cx.store(), &self.within, yesterday(cx), soon).await?;
         Ok(Executions::of(&day))
     }
 
@@ -73,7 +73,7 @@ impl Overview {
     ) -> Result<Vec<Calm<Upcoming>>> {
         let limit = bounded("first", first)?;
         // The next n fires of all are among the next n fires of the n schedules that come next.
-        let rows = overview::soonest(cx.store(), self.namespace, limit).await?;
+        let rows = overview::soonest(cx.store(), &self.within, limit).await?;
         let wanted = usize::try_from(limit).unwrap_or_default();
         let mut heads = std::collections::BinaryHeap::new();
         let mut tables = Vec::with_capacity(rows.len());
@@ -108,7 +108,7 @@ impl Overview {
         #[graphql(default = 10)] first: i32,
     ) -> Result<Vec<Calm<Run>>> {
         let limit = bounded("first", first)?;
-        let rows = overview::failures(cx.store(), self.namespace, yesterday(cx), limit).await?;
+        let rows = overview::failures(cx.store(), &self.within, yesterday(cx), limit).await?;
         Ok(rows.into_iter().map(Run).map(Calm).collect())
     }
 

@@ -20,7 +20,10 @@ use crate::{
     commands::{BadInput, CommandError},
     search::List,
     store::{
-        reads::schedules::{self, Filter},
+        reads::{
+            schedules::{self, Filter},
+            within::Within,
+        },
         schedules as rows,
     },
 };
@@ -112,10 +115,11 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
 
 /// The first schedules that a search finds, and whether there are more.
 async fn found(cx: &Context<'_>, namespace: Uuid, search: String) -> Result<(Vec<Model>, bool)> {
-    let search = sought(cx, namespace, List::Schedules, Some(search))?;
+    let within = Within::One(namespace);
+    let search = sought(cx, &within, List::Schedules, Some(search))?;
     let filter = Filter { search, ..Filter::default() };
     let most = u64::try_from(MAX_SCHEDULES + 1).unwrap_or(u64::MAX);
-    let mut ids = schedules::keys(cx.store(), namespace, &filter, most).await?;
+    let mut ids = schedules::keys(cx.store(), &within, &filter, most).await?;
     let has_more = ids.len() > MAX_SCHEDULES;
     ids.truncate(MAX_SCHEDULES);
     let mut found = rows::by_ids(cx.store().read(), &ids).await?;

@@ -119,7 +119,7 @@ impl RunStats {
         let at = |seconds: i64| Timestamp(seconds.saturating_mul(1_000));
         let (range, step_ms) = ((at(first), at(last)), step * 1_000);
         let (found, is_complete) = if of.is_whole() {
-            (stats::steps(store, of.namespace, range.0, range.1, step_ms).await?, true)
+            (stats::steps(store, &of.within, range.0, range.1, step_ms).await?, true)
         } else {
             let series = run_series::steps(store, of, range, step_ms).await?;
             (series.steps, series.is_complete)

@@ -25,6 +25,7 @@ use crate::{
             schedule_stats::{self, percentile},
             schedules::{self, ByTime},
             sorted::{self, no_number},
+            within::Within,
         },
         schedules as rows,
     },
@@ -84,7 +85,7 @@ const MAX_BY_P95: u64 = 1_000;
 /// A page of schedules in that order.
 pub(super) async fn schedules_page(
     cx: &Context<'_>,
-    namespace: Uuid,
+    within: &Within,
     filter: &schedules::Filter,
     sort: Option<ScheduleSort>,
     paging: Paging,
@@ -96,37 +97,37 @@ pub(super) async fn schedules_page(
         ScheduleSortField::Last => ByTime::Last,
         ScheduleSortField::Name => {
             let window = paging.window(name_key)?;
-            let page = schedules::page(cx.store(), namespace, filter, descending, &window).await?;
+            let page = schedules::page(cx.store(), within, filter, descending, &window).await?;
             return Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule));
         }
         ScheduleSortField::P95 => {
             let window = paging.window(number_key)?;
-            let page = page_by_p95(cx, namespace, filter, descending, &window).await?;
+            let page = page_by_p95(cx, within, filter, descending, &window).await?;
             return Ok(connection(page, |row| number_cursor(row.0), |row| Schedule(row.1)));
         }
     };
     let window = paging.window(number_key)?;
     let order = (by, descending);
-    let page = schedules::page_by_time(cx.store(), namespace, filter, order, &window).await?;
+    let page = schedules::page_by_time(cx.store(), within, filter, order, &window).await?;
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Schedule))
 }
 
 /// A page of runs in that order.
 pub(super) async fn runs_page(
     cx: &Context<'_>,
-    namespace: Uuid,
+    within: &Within,
     filter: &runs::Filter,
     sort: Option<RunSort>,
     paging: Paging,
 ) -> Result<Connection<Run>> {
     let Some(RunSort { by, descending }) = sort else {
         let window = paging.window(|text| Uuid::try_parse(text).ok())?;
-        let page = runs::page(cx.store(), namespace, filter, &window).await?;
+        let page = runs::page(cx.store(), within, filter, &window).await?;
         return Ok(connection(page, |row| row.id.simple().to_string(), Run));
     };
     let (by, window) = (ByFigure::from(by), paging.window(number_key)?);
     let order = (by, descending);
-    let page = runs::page_by_figure(cx.store(), namespace, filter, order, &window).await?;
+    let page = runs::page_by_figure(cx.store(), within, filter, order, &window).await?;
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Run))
 }
 
@@ -134,13 +135,13 @@ pub(super) async fn runs_page(
 /// the filter finds are sorted here.
 async fn page_by_p95(
     cx: &Context<'_>,
-    namespace: Uuid,
+    within: &Within,
     filter: &schedules::Filter,
     descending: bool,
     window: &Window<sorted::Key>,
 ) -> Result<Page<(sorted::Key, schedule::Model)>> {
     let store = cx.store();
-    let ids = schedules::keys(store, namespace, filter, MAX_BY_P95 + 1).await?;
+    let ids = schedules::keys(store, within, filter, MAX_BY_P95 + 1).await?;
     if u64::try_from(ids.len()).is_ok_and(|found| found > MAX_BY_P95) {
         let problem = format!("sorts more than {MAX_BY_P95} schedules by their durations");
         let help = "narrow the list by a filter or a search, or sort it otherwise";

@@ -11,7 +11,7 @@ use super::{
     follow::{Read, Reader, follow},
     log::LogLine,
     node::{Around, Node, Surroundings},
-    query::namespace_id,
+    query::{usual, within},
     run::Run,
     schedule::Schedule,
 };
@@ -43,13 +43,14 @@ impl Following {
     async fn run_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         schedule_id: Option<Uuid>,
         run_id: Option<Uuid>,
         since: Option<String>,
     ) -> Result<Events<RunEvent>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {
@@ -58,10 +59,10 @@ impl Following {
         };
         let filter = feed::RunFilter { schedule_id, run_id };
         let read: Reader<Cursor, run::Model> = Box::new(move |after| {
-            let (store, filter) = (store.clone(), filter.clone());
-            Box::pin(async move {
-                Ok(batch(feed::runs(&store, namespace, &filter, after, BATCH).await?))
-            })
+            let (store, within, filter) = (store.clone(), within.clone(), filter.clone());
+            Box::pin(
+                async move { Ok(batch(feed::runs(&store, &within, &filter, after, BATCH).await?)) },
+            )
         });
         let event = |row: run::Model| RunEvent {
             cursor: Cursor { changed: row.changed, id: row.id }.to_string(),
@@ -101,7 +102,8 @@ impl Following {
     async fn schedule_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         ids: Option<Vec<Uuid>>,
         since: Option<String>,
     ) -> Result<Events<ScheduleEvent>> {
@@ -110,7 +112,7 @@ impl Following {
             let help = "follow at most 1000 by key, or the whole namespace";
             return Err(BadInput::new("ids", ids.len(), "are too many", help).into());
         }
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {
@@ -118,10 +120,10 @@ impl Following {
             None => feed::end_of_schedules(&store).await?,
         };
         let read: Reader<Cursor, schedule::Model> = Box::new(move |after| {
-            let (store, ids) = (store.clone(), ids.clone());
+            let (store, within, ids) = (store.clone(), within.clone(), ids.clone());
             Box::pin(async move {
                 let ids = ids.as_deref();
-                Ok(batch(feed::schedules(&store, namespace, ids, after, BATCH).await?))
+                Ok(batch(feed::schedules(&store, &within, ids, after, BATCH).await?))
             })
         });
         let event = |row: schedule::Model| ScheduleEvent {

@@ -8,7 +8,6 @@ use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use entity::schedule::Model;
 use futures::future::join_all;
 use timetable::Timetable;
-use uuid::Uuid;
 
 use super::{
     calm::Calm,
@@ -17,12 +16,16 @@ use super::{
     filters::sought,
     overview::Upcoming,
     page::{bounded, bounded_by, cost, search_cost},
-    query::namespace_id,
+    query::{usual, within},
     scalar::Instant,
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{commands::BadInput, search::List, store::reads::schedules};
+use crate::{
+    commands::BadInput,
+    search::List,
+    store::reads::{schedules, within::Within},
+};
 
 /// So many schedules are looked at, those that are due soonest.
 const SCHEDULES: u64 = 2_000;
@@ -47,7 +50,8 @@ impl ReadingAhead {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 24, desc = "How many hours, 1 to 336.")] hours: i32,
@@ -61,9 +65,9 @@ impl ReadingAhead {
         cx.viewer()?;
         let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let hours = bounded_by("hours", hours, HOURS)?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let from = begin(cx, from)?;
-        let (rows, mut is_complete) = soonest_rows(cx, namespace, search).await?;
+        let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
         let mut grid = Grid::new(from, hours);
         // The list needs one for each schedule, and one for each fire.
@@ -106,12 +110,12 @@ pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<
 /// The schedules that are looked at, those that are due soonest first, and whether they are all.
 pub(super) async fn soonest_rows(
     cx: &Context<'_>,
-    namespace: Uuid,
+    within: &Within,
     search: Option<String>,
 ) -> Result<(Vec<Model>, bool)> {
-    let search = sought(cx, namespace, List::Schedules, search)?;
+    let search = sought(cx, within, List::Schedules, search)?;
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
-    let mut rows = schedules::soonest(cx.store(), namespace, &filter, SCHEDULES + 1).await?;
+    let mut rows = schedules::soonest(cx.store(), within, &filter, SCHEDULES + 1).await?;
     let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
     let is_complete = rows.len() <= limit;
     rows.truncate(limit);

@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, Object};
 
-use super::names::{ROOT, namespace_id};
+use super::names::{ROOT, namespace_id, usual, within};
 use crate::api::{
     context::Ask,
     error::Result,
@@ -91,9 +91,10 @@ impl ReadingFleet {
     async fn overview(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
     ) -> Result<Overview> {
         cx.viewer()?;
-        Overview::now(cx, namespace_id(cx, &namespace).await?).await
+        Overview::now(cx, within(cx, namespace.as_deref()).await?).await
     }
 }

@@ -38,6 +38,11 @@ pub(crate) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {
     Ok(cx.commands().namespace(cx.store().read(), right.permit(), name).await?)
 }
 
+/// The namespace that is meant where none is named.
+pub(crate) fn usual() -> Option<String> {
+    Some("default".to_owned())
+}
+
 /// The namespaces that a list is read from: the one of that name, or all that the caller may see.
 pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Within> {
     if let Some(name) = name {

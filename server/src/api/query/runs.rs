@@ -4,7 +4,7 @@ use async_graphql::{Context, Object};
 use entity::Timestamp;
 use uuid::Uuid;
 
-use super::names::{ROOT, namespace_id};
+use super::names::{ROOT, namespace_id, usual, within};
 use crate::{
     api::{
         backfill::{Backfill, BackfillMode, BackfillState},
@@ -42,7 +42,8 @@ impl ReadingRuns {
     async fn runs(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         filter: Option<RunFilter>,
         #[graphql(
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
@@ -55,11 +56,11 @@ impl ReadingRuns {
         before: Option<String>,
     ) -> Result<Connection<Run>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let mut filter: reads::runs::Filter = filter.unwrap_or_default().into();
-        filter.search = sought(cx, namespace, List::Runs, search)?;
+        filter.search = sought(cx, &within, List::Runs, search)?;
         let paging = Paging { first, after, last, before };
-        runs_page(cx, namespace, &filter, sort, paging).await
+        runs_page(cx, &within, &filter, sort, paging).await
     }
 
     #[graphql(complexity = "ROOT + child_complexity")]

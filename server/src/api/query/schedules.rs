@@ -3,7 +3,7 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{Named, ROOT, namespace_id, one_of};
+use super::names::{Named, ROOT, namespace_id, one_of, usual, within};
 use crate::{
     api::{
         context::Ask,
@@ -38,7 +38,8 @@ impl ReadingSchedules {
     async fn schedules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         filter: Option<ScheduleFilter>,
         #[graphql(
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
@@ -51,16 +52,16 @@ impl ReadingSchedules {
         before: Option<String>,
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let filter = filter.unwrap_or_default();
         let favourite = filter.favourite;
         let mut filter: reads::schedules::Filter = filter.into();
         if let Some(is_in) = favourite {
             filter.among = Some((favourites(cx).await?, is_in));
         }
-        filter.search = sought(cx, namespace, List::Schedules, search)?;
+        filter.search = sought(cx, &within, List::Schedules, search)?;
         let paging = Paging { first, after, last, before };
-        schedules_page(cx, namespace, &filter, sort, paging).await
+        schedules_page(cx, &within, &filter, sort, paging).await
     }
 
     /// The schedules that were deleted and can be brought back, the last deleted first.

@@ -40,7 +40,7 @@ use crate::{
     clock::Clock,
     model::check,
     search::List,
-    store::reads::{runs, schedules},
+    store::reads::{runs, schedules, within::Within},
 };
 
 /// So many in one order. More are a mistake more often than not, and their answer would be late.
@@ -331,15 +331,15 @@ impl Commands {
             };
             return Err(BadInput::new("search", search, "is empty", help).into());
         }
-        let search = Some(sought);
+        let (search, within) = (Some(sought), Within::One(namespace));
         Ok(match list {
             List::Schedules => {
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
-                schedules::keys(&self.store, namespace, &filter, MAX + 1).await?
+                schedules::keys(&self.store, &within, &filter, MAX + 1).await?
             }
             List::Runs => {
                 let filter = runs::Filter { search, ..runs::Filter::default() };
-                runs::keys(&self.store, namespace, &filter, MAX + 1).await?
+                runs::keys(&self.store, &within, &filter, MAX + 1).await?
             }
         })
     }

@@ -7,7 +7,11 @@ use crate::{
     commands::{CommandError, Commands, bulk::query::sought},
     model::{Spec, calendars},
     search::List,
-    store::{Window, reads, schedules},
+    store::{
+        Window,
+        reads::{self, within::Within},
+        schedules,
+    },
 };
 
 /// So many days ahead, beside today.
@@ -107,6 +111,7 @@ pub(super) async fn shown(
 ) -> Result<Vec<Model>, CommandError> {
     let Opened { feed, .. } = opened;
     let store = &commands.store;
+    let within = Within::One(feed.namespace_id);
     Ok(match (feed.schedule_id, &feed.search) {
         (Some(id), _) => {
             let row = schedules::by_id(store.read(), id).await?;
@@ -116,9 +121,9 @@ pub(super) async fn shown(
             let search = sought(&commands.clock, List::Schedules, search, false)?;
             let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
             let window = Window::first(SCHEDULES);
-            reads::schedules::page(store, feed.namespace_id, &filter, false, &window).await?.rows
+            reads::schedules::page(store, &within, &filter, false, &window).await?.rows
         }
-        (None, None) => reads::overview::soonest(store, feed.namespace_id, SCHEDULES).await?,
+        (None, None) => reads::overview::soonest(store, &within, SCHEDULES).await?,
     })
 }
 

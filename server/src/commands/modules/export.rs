@@ -30,7 +30,10 @@ use crate::{
         Link,
         alerts::{channels, rules},
         calendars, groups,
-        reads::schedules::{Filter, keys},
+        reads::{
+            schedules::{Filter, keys},
+            within::Within,
+        },
         schedules, workflows,
     },
 };
@@ -132,7 +135,7 @@ impl Commands {
             // Who exports may see payloads.
             filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
         }
-        let ids = keys(&self.store, namespace, &filter, MAX as u64 + 1).await?;
+        let ids = keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1).await?;
         if ids.len() > MAX {
             let problem = format!("finds more than {MAX} schedules");
             let help = "narrow the search, or export module by module";

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::store::{
     Store, StoreError,
     db::bulk::{Bulk, MAX_ROWS},
-    reads::{schedules, search::Sought},
+    reads::{schedules, search::Sought, within::Within},
     workers::queues,
 };
 
@@ -225,7 +225,7 @@ pub async fn sought(
     search: Option<Sought>,
 ) -> Result<Vec<(Uuid, String)>, StoreError> {
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
-    let query = schedules::matching(store, namespace, &filter)
+    let query = schedules::matching(store, &Within::One(namespace), &filter)
         .filter(schedule::Column::Id.is_in(ids.iter().copied()))
         .select_only()
         .column(schedule::Column::Id)

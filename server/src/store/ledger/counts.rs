@@ -45,6 +45,26 @@ impl Counts {
         self.succeeded + self.failed + self.timed_out + self.cancelled
     }
 
+    /// Counts all that others have counted.
+    pub fn join(&mut self, other: &Self) {
+        *self = Self {
+            succeeded: self.succeeded + other.succeeded,
+            failed: self.failed + other.failed,
+            timed_out: self.timed_out + other.timed_out,
+            cancelled: self.cancelled + other.cancelled,
+            recovered: self.recovered + other.recovered,
+            started: self.started + other.started,
+            duration_sum_ms: self.duration_sum_ms + other.duration_sum_ms,
+            duration_max_ms: self.duration_max_ms.max(other.duration_max_ms),
+            fired: self.fired + other.fired,
+            lateness_sum_ms: self.lateness_sum_ms + other.lateness_sum_ms,
+            lateness_max_ms: self.lateness_max_ms.max(other.lateness_max_ms),
+            missed: self.missed + other.missed,
+            skipped: self.skipped + other.skipped,
+            abandoned: self.abandoned + other.abandoned,
+        };
+    }
+
     /// Those of them that failed or took too long.
     pub fn ended_badly(&self) -> i64 {
         self.failed + self.timed_out
@@ -63,6 +83,13 @@ pub struct Rollup {
 }
 
 impl Rollup {
+    /// Counts all that another one has counted.
+    pub fn join(&mut self, other: &Self) {
+        self.counts.join(&other.counts);
+        self.durations.join(&other.durations);
+        self.latenesses.join(&other.latenesses);
+    }
+
     /// Counts a run. One that has not settled does not count.
     pub fn add(&mut self, run: &SettledRun) {
         let Self { counts, durations, latenesses } = self;

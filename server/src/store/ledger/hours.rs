@@ -62,7 +62,7 @@ impl Store {
             let Minute { namespace_id, minute: from } = *hour;
             let until = Timestamp(from.0.saturating_add(HOUR_MS));
             let place = (tx, self.dialect());
-            let found = steps_in(place, namespace_id, from, until, HOUR_MS).await?;
+            let found = steps_in(place, Some(namespace_id), from, until, HOUR_MS).await?;
             rolled_up.extend(found.into_iter().map(|(_, rollup)| (*hour, rollup)));
             let sql = "DELETE FROM run_stat \
                  WHERE namespace_id = $1 AND minute >= $2 AND minute < $3";
@@ -73,10 +73,10 @@ impl Store {
     }
 }
 
-/// What settled in each step of a stretch of time.
+/// What settled in each step of a stretch of time, in one namespace or in all.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     (connection, dialect): (&C, &Dialect),
-    namespace: Uuid,
+    namespace: Option<Uuid>,
     from: Timestamp,
     until: Timestamp,
     step_ms: i64,
@@ -90,13 +90,15 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
         latenesses: String,
     }
     let sql = format!(
-        "SELECT (minute - $2) / $4 AS step, {}, string_agg(durations, ' ') AS durations, \
+        "SELECT (minute - $1) / $3 AS step, {}, string_agg(durations, ' ') AS durations, \
            string_agg(latenesses, ' ') AS latenesses \
-         FROM run_stat WHERE namespace_id = $1 AND minute >= $2 AND minute < $3 \
-         GROUP BY (minute - $2) / $4 ORDER BY (minute - $2) / $4",
-        added_up()
+         FROM run_stat WHERE minute >= $1 AND minute < $2 {} \
+         GROUP BY (minute - $1) / $3 ORDER BY (minute - $1) / $3",
+        added_up(),
+        if namespace.is_some() { "AND namespace_id = $4" } else { "" }
     );
-    let values = [namespace.into(), from.0.into(), until.0.into(), step_ms.max(1).into()];
+    let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
+    values.extend(namespace.map(Into::into));
     let rows = Row::find_by_statement(dialect.statement(sql, values));
     let spread = |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
     let rolled_up = |row: Row| -> Result<_, StoreError> {

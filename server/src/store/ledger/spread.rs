@@ -27,6 +27,13 @@ impl Spread {
         *self.0.entry(size(ms)).or_default() += 1;
     }
 
+    /// Counts all that another one has counted.
+    pub fn join(&mut self, other: &Self) {
+        for (size, count) in &other.0 {
+            *self.0.entry(*size).or_default() += count;
+        }
+    }
+
     /// What its text says.
     pub fn read(text: &str) -> Result<Self, NotASpread> {
         let mut spread = Self::default();

@@ -12,6 +12,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{Cursor, Store, StoreError};
 
 /// Rows that changed.
@@ -62,10 +63,10 @@ pub async fn nodes(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The namespace's runs that changed after `after`.
+/// Their runs that changed after `after`.
 pub async fn runs(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &RunFilter,
     after: Cursor,
     limit: u64,
@@ -73,7 +74,7 @@ pub async fn runs(
     use run::{Column, Entity};
     let end = end_of_runs(store).await?;
     let theirs = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
         .apply_if(filter.run_id, |query, id| query.filter(Column::Id.eq(id)));
     let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
@@ -81,10 +82,10 @@ pub async fn runs(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The namespace's schedules, deleted ones too, that changed after `after`.
+/// Their schedules, deleted ones too, that changed after `after`.
 pub async fn schedules(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     ids: Option<&[Uuid]>,
     after: Cursor,
     limit: u64,
@@ -92,7 +93,7 @@ pub async fn schedules(
     use schedule::{Column, Entity};
     let end = end_of_schedules(store).await?;
     let theirs = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .apply_if(ids, |query, ids| query.filter(Column::Id.is_in(ids.iter().copied())));
     let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
     let rows = changed.all(store.read()).await?;

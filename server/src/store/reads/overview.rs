@@ -1,11 +1,15 @@
-//! A namespace at a glance.
+//! One or several namespaces at a glance.
 
 use std::collections::HashMap;
 
 use entity::{Timestamp, node, run, schedule};
-use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, SimpleExpr},
+};
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{Store, StoreError};
 
 /// How many there are.
@@ -22,28 +26,36 @@ pub struct Counts {
 }
 
 /// Counts schedules and live runs.
-pub async fn counts(store: &Store, namespace: Uuid) -> Result<Counts, StoreError> {
-    let statement = store.dialect().statement(
-        "SELECT count(*) AS schedules, \
-           count(CASE WHEN enabled AND next_scheduled_at IS NOT NULL THEN 1 END) AS active, \
-           count(CASE WHEN NOT enabled THEN 1 END) AS paused, \
-           (SELECT count(*) FROM run WHERE run.namespace_id = $1 \
-              AND run.state IN ('queued', 'running', 'retrying')) AS live_runs \
-         FROM schedule WHERE namespace_id = $1 AND deleted_at IS NULL",
-        [namespace.into()],
-    );
-    Ok(Counts::find_by_statement(statement).one(store.read()).await?.unwrap_or_default())
+pub async fn counts(store: &Store, within: &Within) -> Result<Counts, StoreError> {
+    let live = run::Entity::find()
+        .select_only()
+        .expr(Expr::cust("count(*)"))
+        .filter(within.holds(run::Column::NamespaceId))
+        .filter(super::runs::alive())
+        .into_query();
+    let query = schedule::Entity::find()
+        .select_only()
+        .column_as(Expr::cust("count(*)"), "schedules")
+        .column_as(
+            Expr::cust("count(CASE WHEN enabled AND next_scheduled_at IS NOT NULL THEN 1 END)"),
+            "active",
+        )
+        .column_as(Expr::cust("count(CASE WHEN NOT enabled THEN 1 END)"), "paused")
+        .column_as(SimpleExpr::from(live), "live_runs")
+        .filter(within.holds(schedule::Column::NamespaceId))
+        .filter(schedule::Column::DeletedAt.is_null());
+    Ok(query.into_model().one(store.read()).await?.unwrap_or_default())
 }
 
 /// The schedules that fire next, soonest first.
 pub async fn soonest(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     limit: u64,
 ) -> Result<Vec<schedule::Model>, StoreError> {
     use schedule::{Column, Entity};
     let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .filter(Column::Enabled.eq(true))
         .filter(Column::NextFireAt.is_not_null())
         .order_by_asc(Column::NextFireAt)
@@ -54,13 +66,13 @@ pub async fn soonest(
 /// The runs that ended badly since an instant, newest first.
 pub async fn failures(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     since: Timestamp,
     limit: u64,
 ) -> Result<Vec<run::Model>, StoreError> {
     use run::{Column, Entity, State};
     let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds_each(Column::NamespaceId))
         .filter(super::runs::ended_badly())
         .filter(Column::State.is_in([State::Failed, State::TimedOut]))
         .filter(Column::FinishedAt.gte(since))

@@ -17,6 +17,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{
     Store, StoreError,
     counts::Rollup,
@@ -30,8 +31,8 @@ pub const MAX_READ: u64 = 50_000;
 /// What a chart is of.
 #[derive(Clone, Debug)]
 pub struct Of {
-    /// The namespace.
-    pub namespace: Uuid,
+    /// Where.
+    pub within: Within,
     /// Only schedules that have this tag.
     pub tag: Option<String>,
     /// Only this schedule.
@@ -48,7 +49,7 @@ pub struct Series {
 }
 
 impl Of {
-    /// Whether it is all of the namespace.
+    /// Whether it is all there is.
     pub fn is_whole(&self) -> bool {
         self.tag.is_none() && self.schedule.is_none()
     }
@@ -58,7 +59,7 @@ impl Of {
         schedule::Entity::find()
             .select_only()
             .column(schedule::Column::Id)
-            .filter(schedule::Column::NamespaceId.eq(self.namespace))
+            .filter(self.within.holds(schedule::Column::NamespaceId))
             .apply_if(self.schedule, |query, id| query.filter(schedule::Column::Id.eq(id)))
             .apply_if(self.tag.clone(), |query, tag| {
                 let has = store.dialect().list_has("schedule.tags", placeholder);

@@ -67,20 +67,20 @@ impl Filter {
 }
 
 /// That a run is alive, in the words of the indexes over such runs.
-fn alive() -> SimpleExpr {
+pub(super) fn alive() -> SimpleExpr {
     Expr::cust("run.state IN ('queued', 'running', 'retrying')")
 }
 
-/// A page of the namespace's runs.
+/// A page of their runs.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let key = filter.key(store);
-    let list = matching(store, namespace, filter);
+    let list = matching(store, within, filter);
     let query = list
         .clone()
         .apply_if(window.after, |query, id| query.filter(key.clone().lt(id)))
@@ -124,15 +124,15 @@ impl ByFigure {
     }
 }
 
-/// A page of the namespace's runs, sorted by a figure: of the newest `MAX_SORTED` that match.
+/// A page of their runs, sorted by a figure: of the newest `MAX_SORTED` that match.
 pub async fn page_by_figure(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     (by, descending): (ByFigure, bool),
     window: &Window<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
-    let list = matching(store, namespace, filter);
+    let list = matching(store, within, filter);
     let newest = list.clone().order_by(filter.key(store), Order::Desc).limit(MAX_SORTED);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let mut query = sorted.rows(Entity::find(), window).into_query();
@@ -142,14 +142,14 @@ pub async fn page_by_figure(
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// The keys of the namespace's runs, newest first, at most `most` of them.
+/// The keys of their runs, newest first, at most `most` of them.
 pub async fn keys(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     most: u64,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let query = matching(store, namespace, filter)
+    let query = matching(store, within, filter)
         .select_only()
         .column(Column::Id)
         .order_by(filter.key(store), Order::Desc)
@@ -157,9 +157,9 @@ pub async fn keys(
     store.found_keys(query, filter.search.is_some()).await
 }
 
-fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
+fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
     Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.is_of_live().then(alive), |query, alive| query.filter(alive))
         .apply_if(filter.states.clone(), |query, states| {
             // Among the runs of one schedule they are looked for as they are: SQLite, which has no
@@ -176,7 +176,7 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
         .apply_if(filter.search.as_ref(), |query, sought| {
-            query.filter(sought.runs(store.dialect(), &Within::One(namespace)))
+            query.filter(sought.runs(store.dialect(), within))
         })
 }
 

@@ -84,12 +84,12 @@ impl ByTime {
 /// A page of the living schedules, sorted by a time.
 pub async fn page_by_time(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     (by, descending): (ByTime, bool),
     window: &Window<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
-    let list = matching(store, namespace, filter);
+    let list = matching(store, within, filter);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let query = sorted.rows(list.clone(), window);
     // All of them are read before the first is known.
@@ -100,7 +100,7 @@ pub async fn page_by_time(
 /// A page of the living schedules by name.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     descending: bool,
     window: &Window<Key>,
@@ -108,7 +108,7 @@ pub async fn page(
     let (forward, backward) =
         if descending { (Order::Desc, Order::Asc) } else { (Order::Asc, Order::Desc) };
     let order = if window.from_end { backward.clone() } else { forward.clone() };
-    let list = matching(store, namespace, filter);
+    let list = matching(store, within, filter);
     let query = list
         .clone()
         .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, forward)))
@@ -124,11 +124,11 @@ pub async fn page(
 /// Of the schedules that a filter finds, those that fire next, soonest first.
 pub async fn soonest(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
-    let query = matching(store, namespace, filter)
+    let query = matching(store, within, filter)
         .filter(Column::Enabled.eq(true))
         .filter(Column::NextFireAt.is_not_null())
         .order_by_asc(Column::NextFireAt)
@@ -139,11 +139,11 @@ pub async fn soonest(
 /// The keys of the living schedules by name, at most `most` of them.
 pub async fn keys(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     most: u64,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let query = matching(store, namespace, filter)
+    let query = matching(store, within, filter)
         .select_only()
         .column(Column::Id)
         .order_by(folded(), Order::Asc)
@@ -159,11 +159,11 @@ pub(in crate::store) fn is_manual() -> SimpleExpr {
 
 pub(in crate::store) fn matching(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
 ) -> Select<Entity> {
     Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .filter(Column::DeletedAt.is_null())
         .apply_if(filter.text.as_deref(), |query, text| {
             query.filter(in_name_or_note(store.dialect(), text))
@@ -199,13 +199,13 @@ pub(in crate::store) fn matching(
             let named = workflow::Entity::find()
                 .select_only()
                 .column(workflow::Column::Id)
-                .filter(workflow::Column::NamespaceId.eq(namespace))
+                .filter(within.holds(workflow::Column::NamespaceId))
                 .filter(workflow::Column::Name.eq(name))
                 .filter(workflow::Column::DeletedAt.is_null());
             query.filter(Column::WorkflowId.in_subquery(named.into_query()))
         })
         .apply_if(filter.search.as_ref(), |query, sought| {
-            query.filter(sought.schedules(store.dialect(), &Within::One(namespace)))
+            query.filter(sought.schedules(store.dialect(), within))
         })
 }
 

@@ -1,9 +1,12 @@
 //! Roll-ups, added up to the steps of a chart.
 
+use std::collections::BTreeMap;
+
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{
     Store, StoreError,
     ledger::{
@@ -16,28 +19,54 @@ use crate::store::{
 /// with its number from 0. A step in which nothing happened is not among them.
 pub async fn steps(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     from: Timestamp,
     until: Timestamp,
     step_ms: i64,
 ) -> Result<Vec<(i64, Rollup)>, StoreError> {
-    hours::steps_in((store.read(), store.dialect()), namespace, from, until, step_ms).await
+    let place = (store.read(), store.dialect());
+    let namespaces = match within {
+        Within::All => return hours::steps_in(place, None, from, until, step_ms).await,
+        Within::One(id) => std::slice::from_ref(id),
+        Within::Some(ids) => ids.as_slice(),
+    };
+    let mut steps: BTreeMap<i64, Rollup> = BTreeMap::new();
+    for namespace in namespaces {
+        for (step, more) in hours::steps_in(place, Some(*namespace), from, until, step_ms).await? {
+            steps.entry(step).or_default().join(&more);
+        }
+    }
+    Ok(steps.into_iter().collect())
 }
 
 /// What the minutes from `from` up to `until` came to; how long things took is not read.
 pub async fn counts(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Counts, StoreError> {
-    let sql = format!(
-        "SELECT {} FROM run_stat WHERE namespace_id = $1 AND minute >= $2 AND minute < $3",
-        added_up()
-    );
-    let statement =
-        store.dialect().statement(sql, [namespace.into(), from.0.into(), until.0.into()]);
-    Ok(Counts::find_by_statement(statement).one(store.read()).await?.unwrap_or_default())
+    let count = async |condition: &str, namespace: Option<Uuid>| {
+        let sql = format!(
+            "SELECT {} FROM run_stat WHERE minute >= $1 AND minute < $2 {condition}",
+            added_up()
+        );
+        let mut values = vec![from.0.into(), until.0.into()];
+        values.extend(namespace.map(Into::into));
+        let statement = store.dialect().statement(sql, values);
+        let counts = Counts::find_by_statement(statement).one(store.read()).await?;
+        Ok::<_, StoreError>(counts.unwrap_or_default())
+    };
+    let namespaces = match within {
+        Within::All => return count("", None).await,
+        Within::One(id) => std::slice::from_ref(id),
+        Within::Some(ids) => ids.as_slice(),
+    };
+    let mut all = Counts::default();
+    for namespace in namespaces {
+        all.join(&count("AND namespace_id = $3", Some(*namespace)).await?);
+    }
+    Ok(all)
 }
 
 /// The roll-up of the minutes from `from` up to `until`.
@@ -48,6 +77,7 @@ pub async fn sum(
     until: Timestamp,
 ) -> Result<Rollup, StoreError> {
     let whole = until.0.saturating_sub(from.0);
-    let mut steps = steps(store, namespace, from, until, whole).await?;
+    let within = Within::One(namespace);
+    let mut steps = steps(store, &within, from, until, whole).await?;
     Ok(steps.pop().map(|(_, rollup)| rollup).unwrap_or_default())
 }

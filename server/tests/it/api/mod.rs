@@ -1,5 +1,6 @@
 //! The control plane, asked directly: no HTTP in between.
 
+mod across;
 mod alerting;
 mod alerts_as_code;
 mod auditing;

@@ -44,7 +44,7 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
         (&of_one, &first, "INDEX run_schedule"),
     ];
     for (filter, window, index) in asked_for {
-        runs::page(&store, Uuid::nil(), filter, window).await.unwrap();
+        runs::page(&store, &Within::One(Uuid::nil()), filter, window).await.unwrap();
         let asked = texts.lock().unwrap().pop().unwrap();
         let statement = store.dialect().statement(format!("EXPLAIN QUERY PLAN {asked}"), []);
         let rows = store.begin().await.unwrap().query_all_raw(statement).await.unwrap();
