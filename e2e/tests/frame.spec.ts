@@ -97,6 +97,42 @@ test("a member of one namespace sees it live on the overview, in the ledger and 
   await expect(rail.getByRole("link", { name: "Overview 1 in trouble" })).toBeVisible({ timeout: 60_000 });
 });
 
+test("all namespaces are seen at once, and one thing leads into its own", async ({ page, server, admin }) => {
+  for (const place of ["quay", "pier"]) {
+    server.cli(["namespace", "create", place]);
+    const one = `  ${place}-tide: { tags: [tide], when: "0 4 1 1 *", task: { target: { noop: {} } } }\n`;
+    deploy(server, place, `module: ${place}\nnamespace: ${place}\nschedules:\n${one}`);
+    server.cli(["trigger", `${place}-tide`, "--namespace", place]);
+  }
+  await page.goto("/ns/quay/schedules?q=tag:tide");
+  await signIn(page, admin);
+  const schedules = page.getByTestId("schedule-row");
+  await expect(schedules).toHaveCount(1);
+  await page.getByRole("button", { name: "Namespace" }).click();
+  await page.getByRole("link", { name: "All namespaces" }).click();
+  await expect(page).toHaveURL(/\/all\/schedules/);
+  await page.getByLabel("Search schedules").fill("tag:tide");
+  await expect(schedules).toHaveCount(2);
+  await expect(schedules.filter({ hasText: "pier-tide" }).getByRole("cell", { name: "pier", exact: true })).toBeVisible();
+
+  const rail = page.getByRole("navigation", { name: "Main" });
+  await rail.getByRole("link", { name: "Runs" }).click();
+  await expect(page).toHaveURL(/\/all\/runs/);
+  const runs = page.getByTestId("run-row").filter({ hasText: "-tide" });
+  await expect(runs).toHaveCount(2);
+  server.cli(["trigger", "quay-tide", "--namespace", "quay"]);
+  await expect(runs).toHaveCount(3);
+  await rail.getByRole("link", { name: "Overview" }).click();
+  await expect(page).toHaveURL(/\/all$/);
+  await expect(page.getByRole("heading", { name: "Next hour" })).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+
+  await page.goto("/all/schedules?q=name:pier-tide");
+  await schedules.getByRole("link", { name: "pier-tide" }).click();
+  await expect(page.getByRole("heading", { name: "pier-tide" })).toBeVisible();
+  await expect(page).toHaveURL(/\/ns\/pier\/schedules\//);
+});
+
 test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   server.cli(["trigger", "frame-one"]);

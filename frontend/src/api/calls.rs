@@ -76,13 +76,19 @@ pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }
 
+/// The namespace that a list is read from. Without a name, across all of them, it is none: the API reads that as all that
+/// one may see.
+pub(super) fn within(namespace: String) -> Option<String> {
+    Some(namespace).filter(|namespace| !namespace.is_empty())
+}
+
 /// The namespaces that one may see: the first two hundred.
 pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
 }
 
 pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<OverviewAnswer> {
-    let variables = operations::overview::Variables { namespace, health_of };
+    let variables = operations::overview::Variables { namespace: within(namespace), health_of };
     Ask::new::<operations::Overview>(variables)
 }
 
@@ -97,7 +103,7 @@ pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
-    let (namespace, search) = (query.namespace, query.search);
+    let (namespace, search) = (within(query.namespace), query.search);
     let sort =
         query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
     let filter = query.favourites.then_some(operations::schedules::ScheduleFilter {
@@ -150,7 +156,7 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    let (namespace, filter, search) = (within(query.namespace), Some(filter), query.search);
     Ask::new::<Runs>(operations::runs::Variables {
         namespace,
         filter,
@@ -178,7 +184,7 @@ pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEven
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter) = (Some(query.namespace), Some(filter));
+    let (namespace, filter) = (within(query.namespace), Some(filter));
     let variables =
         operations::audit_events::Variables { namespace, filter, first, after, last, before };
     Ask::new::<AuditEvents>(variables)
@@ -206,7 +212,7 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
+    let (namespace, filter, search) = (within(query.namespace), Some(filter), query.search);
     let variables =
         operations::ledger::Variables { namespace, filter, search, first, after, last, before };
     Ask::new::<operations::Ledger>(variables)
@@ -221,14 +227,14 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
+    let (namespace, filter, search) = (within(query.namespace), Some(filter), query.search);
     let variables = operations::ledger_totals::Variables { namespace, filter, search };
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
 /// What went wrong in the last day.
 pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
-    let variables = operations::problems::Variables { namespace: Some(namespace), since: None };
+    let variables = operations::problems::Variables { namespace: within(namespace), since: None };
     Ask::new::<operations::Problems>(variables)
 }
 
@@ -238,16 +244,19 @@ pub(crate) fn health(namespace: Option<String>) -> Ask<HealthReport> {
 }
 
 pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {
+    let namespace = within(namespace);
     Ask::new::<operations::LiveRuns>(operations::live_runs::Variables { namespace })
 }
 
 /// The next hour.
 pub(crate) fn minutes(namespace: String) -> Ask<Minutes> {
+    let namespace = within(namespace);
     Ask::new::<operations::Minutes>(operations::minutes::Variables { namespace })
 }
 
 /// The schedules that are due next.
 pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
+    let namespace = within(namespace);
     Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
 }
 
@@ -274,7 +283,7 @@ pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
     let SeriesQuery { namespace, from, until, step, tag, schedule } = query;
     let (from, step) = (Some(from), Some(step));
     let variables = operations::run_stats::Variables {
-        namespace,
+        namespace: within(namespace),
         from,
         until,
         step,
@@ -295,6 +304,7 @@ pub(crate) fn schedule_figures(
     from: Option<Moment>,
     until: Option<Moment>,
 ) -> Ask<Vec<ScheduleFigures>> {
+    let namespace = within(namespace);
     let variables = operations::schedule_figures::Variables { namespace, search, from, until };
     Ask::new::<operations::ScheduleFigures>(variables)
 }

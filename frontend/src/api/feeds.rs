@@ -2,6 +2,7 @@
 
 use super::{
     Ask,
+    calls::within,
     operations::{
         ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events,
         health_events, log_lines, run_events, schedule_events,
@@ -17,20 +18,22 @@ pub(crate) struct Feed<T> {
 }
 
 impl Feed<RunEvent> {
-    /// Runs of a namespace as they change: all, those of a schedule, or one.
+    /// Runs of a namespace, or of all, as they change: all, those of a schedule, or one.
     pub(crate) fn runs(
         namespace: String,
         schedule_id: Option<String>,
         run_id: Option<String>,
     ) -> Self {
+        let namespace = within(namespace);
         let variables = run_events::Variables { namespace, schedule_id, run_id, since: None };
         Self { events: Ask::new::<RunEvents>(variables), ends: false }
     }
 }
 
 impl Feed<ScheduleEvent> {
-    /// Schedules of a namespace as they change: these, or all.
+    /// Schedules of a namespace, or of all, as they change: these, or all.
     pub(crate) fn schedules(namespace: String, ids: Option<Vec<String>>) -> Self {
+        let namespace = within(namespace);
         let variables = schedule_events::Variables { namespace, ids, since: None };
         Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
     }

@@ -6,11 +6,12 @@ use super::{Mark, badge, heading, rows, table, when_relative};
 use crate::{
     model::{RunRow, RunTrigger},
     route::Route,
-    state::{List, use_now},
+    state::{List, use_address, use_now},
     time::duration,
 };
 
-/// A row for each run. Inside a schedule's page the schedule's own column is left out.
+/// A row for each run. Inside a schedule's page the schedule's own column is left out; across all namespaces each row says
+/// where it is.
 pub(crate) fn run_table(runs: List, caption: &'static str, shows_schedule: bool) -> AnyView {
     let mut headings = vec![
         heading("State", ""),
@@ -22,13 +23,17 @@ pub(crate) fn run_table(runs: List, caption: &'static str, shows_schedule: bool)
         heading("Attempt", "number wide"),
         heading("Error", "wide"),
     ];
+    let is_across = untrack(|| use_address().is_across());
+    if is_across {
+        headings.insert(2, heading("Namespace", ""));
+    }
     if !shows_schedule {
         headings.remove(1);
     }
-    table(caption, "table", headings, rows(runs, move |run| row(run, shows_schedule)))
+    table(caption, "table", headings, rows(runs, move |run| row(run, shows_schedule, is_across)))
 }
 
-fn row(run: &RunRow, shows_schedule: bool) -> AnyView {
+fn row(run: &RunRow, shows_schedule: bool, is_across: bool) -> AnyView {
     let mark = Mark::Run(run.state);
     let title = run.title().to_owned();
     let name = format!("Run of {title}, {}", mark.word());
@@ -49,6 +54,7 @@ fn row(run: &RunRow, shows_schedule: bool) -> AnyView {
                 <a class="cell-link" href=Route::Run(run.id.clone()).path() aria-label=name>{badge(mark)}</a>
             </td>
             {schedule}
+            {is_across.then(|| view! { <td>{run.namespace.clone()}</td> })}
             <td>{when_relative(run.scheduled_at, run.zone())}</td>
             <td class="wide">{trigger_words(run.trigger, run.is_recovery)}</td>
             <td class="number wide">{late}</td>

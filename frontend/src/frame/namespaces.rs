@@ -1,4 +1,4 @@
-//! Which namespace one looks into: those that one may see.
+//! Which namespace one looks into: those that one may see, or all of them.
 
 use leptos::prelude::*;
 
@@ -28,7 +28,10 @@ pub(super) fn picker() -> AnyView {
         };
         let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
         let names: Vec<String> = names.unwrap_or_default();
-        let links: Vec<_> = names.into_iter().map(Scope::One).map(link).collect();
+        // Who sees one only has no use for all.
+        let all = (names.len() > 1).then_some(Scope::All);
+        let links: Vec<_> =
+            all.into_iter().chain(names.into_iter().map(Scope::One)).map(link).collect();
         view! { <ul class="menu-list">{links}</ul> }.into_any()
     });
     menu("Namespace", face.into_any(), list)

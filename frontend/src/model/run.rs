@@ -34,6 +34,7 @@ pub(crate) struct ZoneRef {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunRow {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) state: RunState,
     pub(crate) trigger: RunTrigger,
     pub(crate) scheduled_at: Moment,

@@ -33,6 +33,7 @@ pub(crate) struct Tally {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleRow {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) note: String,
     pub(crate) tags: Vec<String>,

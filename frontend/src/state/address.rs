@@ -41,6 +41,11 @@ impl Address {
         }
     }
 
+    /// Whether one looks across all namespaces; tracked.
+    pub(crate) fn is_across(self) -> bool {
+        self.scope.get() == Some(Scope::All)
+    }
+
     /// The namespace that one was in last, on another page or another day.
     pub(crate) fn remembered(self) -> Option<String> {
         memory::recall(KEY)

@@ -113,6 +113,7 @@ pub(crate) fn schedule_names(
     search: Option<String>,
     workflow: Option<String>,
 ) -> Ask<Page<ScheduleName>> {
+    let namespace = super::within(namespace);
     let variables = schedule_names::Variables { namespace, search, workflow, first: 100 };
     Ask::new::<ScheduleNames>(variables)
 }

@@ -18,6 +18,7 @@ pub(super) use once::{copy_button, new_password, shown_once};
 use leptos::prelude::*;
 
 use crate::{
+    data::Load,
     model::Role,
     route::Scope,
     state::{use_address, use_session},
@@ -37,6 +38,19 @@ pub(super) fn use_namespace() -> Memo<String> {
         let namespace = address.namespace();
         if namespace.is_empty() { home().unwrap_or_default() } else { namespace }
     })
+}
+
+/// The page of one thing is of the namespace that it lies in: across all of them one is led there, so that what it offers
+/// is what one may do there.
+pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) -> &str) {
+    let address = use_address();
+    Effect::new(move |_| {
+        if address.is_across()
+            && let Some(namespace) = load.with(|found| namespace(found).to_owned())
+        {
+            address.complete(&Scope::One(namespace));
+        }
+    });
 }
 
 /// Whether whoever is signed in administers where they look; tracked.

@@ -15,6 +15,7 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
+    kit,
     range::{Range, range_picker},
     steps,
 };
@@ -39,6 +40,8 @@ pub(crate) fn Metrics() -> impl IntoView {
     let filters = use_filters(Route::Metrics, &NAMES);
     let range = Range::new(filters, "24h");
     let (address, zone) = (use_address(), use_zone());
+    // Its figures of the last hour are of one namespace.
+    kit::use_namespace();
     // A schedule is named in the address; its key is the server's to say.
     let named = use_load(move || {
         let search = Some(exactly(&filters.some("schedule")?));

@@ -27,7 +27,7 @@ use crate::{
     components::{AsyncView, is_id, json_view, live, panel},
     data::{Feed, Load, use_feed, use_load},
     model::RunDetail,
-    pages::NotFound,
+    pages::{NotFound, kit},
     state::{use_address, use_title},
 };
 
@@ -43,6 +43,7 @@ fn Known(id: String) -> impl IntoView {
     let looking = Looking::new(address, id.clone());
     let key = id.clone();
     let load: Load<RunDetail> = use_load(move || Some(api::run(key.clone())));
+    kit::settle(load, |run| &run.row.namespace);
     let loading = load.loading;
     use_feed(
         {

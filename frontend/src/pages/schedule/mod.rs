@@ -26,7 +26,7 @@ pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
 
-use super::actions::use_actions;
+use super::{actions::use_actions, kit};
 use crate::{
     api,
     components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
@@ -51,6 +51,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let key = id.clone();
     let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(key.clone())));
+    kit::settle(load, |schedule| &schedule.row.namespace);
     let title = move || load.with(|schedule| schedule.row.name.clone());
     use_title(move || title().unwrap_or_else(|| "Schedule".to_owned()));
     let actions = use_actions(vec![load.loading]);

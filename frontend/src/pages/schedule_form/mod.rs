@@ -36,10 +36,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use self::{draft::Draft, errors::Errors, plan::Plan};
+use super::kit;
 use crate::{
     api::{self, Ask},
     components::{AsyncView, Look, PageHead, button, live},
-    data::{use_actor, use_load, use_once},
+    data::{Load, use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
     route::Route,
     state::{use_address, use_draft, use_title},
@@ -58,10 +59,10 @@ struct Start {
 #[component]
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
-    let address = use_address();
+    let (address, namespace) = (use_address(), kit::use_namespace());
     let save: Save = Arc::new(move |plan, key| {
         let said = format!("{} is created.", plan.name);
-        (api::create_schedule(input::create(plan, untrack(|| address.namespace())), key), said)
+        (api::create_schedule(input::create(plan, namespace.get_untracked()), key), said)
     });
     let from = untrack(|| address.query("from"));
     let fill = Callback::new(move |draft: Draft| {
@@ -99,7 +100,8 @@ pub(crate) fn NewSchedule() -> impl IntoView {
 #[component]
 pub(crate) fn EditSchedule(id: String) -> impl IntoView {
     use_title(|| "Edit schedule".to_owned());
-    let load = use_load(move || Some(api::schedule(id.clone())));
+    let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(id.clone())));
+    kit::settle(load, |schedule| &schedule.row.namespace);
     view! {
         <AsyncView loading=load.loading what="the schedule">
             // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.

@@ -62,14 +62,18 @@ pub(crate) fn Schedules() -> impl IntoView {
         total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
         list: schedules.load.loading,
     };
-    let bulk = move || match session.operates() {
+    // An order for many is one for one namespace.
+    let bulk = move || match session.operates() && !address.is_across() {
         true => view! { <BulkBar subjects=subjects/> }.into_any(),
         false => ().into_any(),
     };
     let table = move || {
-        Table::new("Schedules", schedules.list, row::columns(), row::name)
+        let is_across = untrack(|| address.is_across());
+        let columns = row::columns(is_across);
+        let table = Table::new("Schedules", schedules.list, columns, row::name);
+        let table = if is_across { table } else { table.select(selection) };
+        table
             .choose_columns(kept(address, "columns"))
-            .select(selection)
             .sort(kept(address, "sort"))
             .actions(move |schedule| row::actions(schedule, session, actions, star))
             .view()

@@ -20,9 +20,10 @@ pub(super) fn name(schedule: &ScheduleRow) -> RowName {
     RowName { name: schedule.name.clone(), test: "schedule-row", state }
 }
 
-/// Name, state, timing, what comes and what was.
-pub(super) fn columns() -> Vec<Column> {
-    vec![
+/// Name, state, timing, what comes and what was; across all namespaces also where it is.
+pub(super) fn columns(is_across: bool) -> Vec<Column> {
+    let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
+    let mut columns = vec![
         Column::new("name", "Name", title).head().sorts("name"),
         Column::new("state", "State", state),
         Column::new("timing", "When", timing).class("timing-cell wide"),
@@ -41,7 +42,11 @@ pub(super) fn columns() -> Vec<Column> {
             .class("why-cell")
             .extra(),
         Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide").extra(),
-    ]
+    ];
+    if is_across {
+        columns.insert(1, Column::new("namespace", "Namespace", namespace));
+    }
+    columns
 }
 
 fn title(schedule: &ScheduleRow) -> AnyView {
