@@ -33,6 +33,7 @@ mod schedules;
 mod secrets;
 mod sign_in;
 mod steps;
+mod task_form;
 mod tokens;
 mod upcoming;
 mod views;
