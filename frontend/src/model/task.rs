@@ -38,6 +38,19 @@ pub(crate) enum Target {
     Noop(Noop),
 }
 
+impl Target {
+    /// Its kind, where there is little room.
+    pub(crate) fn kind_word(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "HTTP request",
+            Self::Command(_) => "Command",
+            Self::Publish(_) => "Event",
+            Self::Worker(_) => "Job",
+            Self::Noop(_) => "Rehearsal",
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Target {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let target = Value::deserialize(deserializer)?;

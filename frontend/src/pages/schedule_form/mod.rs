@@ -36,10 +36,13 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use self::{draft::Draft, errors::Errors, plan::Plan};
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, Look, PageHead, button, live},
+    components::{AsyncView, PageHead, live},
     data::{use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
-    pages::task_form::{refusal, show_wrong_field},
+    pages::{
+        kit::restored,
+        task_form::{refusal, show_wrong_field},
+    },
     route::Route,
     state::{use_address, use_draft, use_title},
 };
@@ -170,24 +173,8 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         Some(failure) => refusal(&failure),
         None => ().into_any(),
     });
-    let restored = live(move || {
-        if !kept.is_restored() {
-            return ().into_any();
-        }
-        let afresh = move || {
-            kept.forget();
-            let _reloads = window().location().reload();
-        };
-        view! {
-            <p class="pause-note form-note" role="status">
-                "What you had typed is back."
-                {button(Look::Plain, None, "Start afresh", afresh)}
-            </p>
-        }
-        .into_any()
-    });
     view! {
-        {restored}
+        {restored(kept)}
         <form class="form-grid" on:submit=submit novalidate>
             <div class="form-main">
                 {identity::identity(draft, errors)}

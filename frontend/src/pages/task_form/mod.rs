@@ -13,8 +13,8 @@ mod reading;
 mod refusal;
 mod sections;
 
-pub(super) use action::{Action, TaskPlan};
+pub(super) use action::{Action, NoopAction, TaskPlan};
 pub(super) use fields::TaskFields;
-pub(super) use reading::{given, split, whole};
+pub(super) use reading::{given, number, split, whole};
 pub(super) use refusal::{refusal, show_wrong_field};
 pub(super) use sections::{FieldErrors, Place, kinds, limits, target_fields};
