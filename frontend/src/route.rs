@@ -112,7 +112,9 @@ routes! {
     NewCalendar ["calendars" "new"] in Calendars;
     EditCalendar(id) ["calendars" id] in Calendars;
     Workflows ["workflows"];
+    NewWorkflow ["workflows" "new"] in Workflows;
     Workflow(id) ["workflows" id] in Workflows;
+    EditWorkflow(id) ["workflows" id "edit"] in Workflows;
     Groups ["groups"];
     Modules ["modules"];
     DeployModule ["modules" "deploy"] in Modules;

@@ -36,6 +36,15 @@ impl<T> Ask<T> {
         }
         self
     }
+
+    /// The same with the fields of `with` in the object at `place`, over those that are there.
+    pub(super) fn with(mut self, place: &str, with: Value) -> Self {
+        let object = self.request.body.pointer_mut(place).and_then(Value::as_object_mut);
+        if let (Some(object), Value::Object(with)) = (object, with) {
+            object.extend(with);
+        }
+        self
+    }
 }
 
 impl<T: DeserializeOwned> Ask<T> {

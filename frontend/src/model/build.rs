@@ -83,6 +83,20 @@ pub(crate) struct Workflow {
     pub(crate) versions: WorkflowVersions,
 }
 
+/// A workflow as its editor changes it: as it is now, with everything that its tasks say.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorkflowDefinition {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: i64,
+    pub(crate) module: Option<String>,
+    pub(crate) timeout_seconds: Option<f64>,
+    pub(crate) max_parallel: i64,
+    pub(crate) runs_on: Vec<String>,
+    pub(crate) tasks: Vec<Step>,
+}
+
 /// One task of it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

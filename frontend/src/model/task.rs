@@ -1,7 +1,7 @@
 //! What a workflow does: its tasks and their targets.
 
-use serde::{Deserialize, Deserializer, de::Error};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Map, Value};
 
 use super::{Backoff, HttpAnswer};
 
@@ -18,7 +18,7 @@ pub(crate) struct Task {
 }
 
 /// When a failed attempt is made again.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Retry {
     pub(crate) max_attempts: i64,
@@ -38,13 +38,30 @@ pub(crate) enum Target {
     Noop(Noop),
 }
 
+impl Target {
+    /// Its kind, where there is little room.
+    pub(crate) fn kind_word(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "HTTP request",
+            Self::Command(_) => "Command",
+            Self::Publish(_) => "Event",
+            Self::Worker(_) => "Job",
+            Self::Noop(_) => "Rehearsal",
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Target {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let target = Value::deserialize(deserializer)?;
         let read = match target["__typename"].as_str() {
             Some("HttpTarget") => serde_json::from_value(target).map(Self::Http),
             Some("CommandTarget") => serde_json::from_value(target).map(Self::Command),
-            Some("PublishTarget") => serde_json::from_value(target).map(Self::Publish),
+            Some("PublishTarget") => {
+                let input = publish_input(&target);
+                let read = serde_json::from_value::<Publish>(target);
+                read.map(|publish| Self::Publish(Publish { input, ..publish }))
+            }
             Some("WorkerTarget") => serde_json::from_value(target).map(Self::Worker),
             Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
             _ => return Err(D::Error::custom("a target of a kind that is not known")),
@@ -73,6 +90,13 @@ pub(crate) struct Http {
     pub(crate) expected_status: Vec<String>,
     pub(crate) output: HttpAnswer,
     pub(crate) signed: bool,
+    /// These three only the editor of workflows asks for.
+    #[serde(default)]
+    pub(crate) expected_body: Option<String>,
+    #[serde(default)]
+    pub(crate) max_redirects: Option<i64>,
+    #[serde(default)]
+    pub(crate) client_certificate: Option<String>,
 }
 
 /// A program or a script.
@@ -91,6 +115,9 @@ pub(crate) struct Command {
 pub(crate) struct Publish {
     pub(crate) to: Broker,
     pub(crate) event: CloudEvent,
+    /// The same as the API takes it, as far as it was asked for.
+    #[serde(skip)]
+    pub(crate) input: Value,
 }
 
 impl Publish {
@@ -165,8 +192,68 @@ pub(crate) struct Noop {
 }
 
 /// A header, or a variable. The server masks the values of secret ones.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     pub(crate) name: String,
     pub(crate) value: String,
+}
+
+/// What the API takes for what it tells of an event: a broker by the name of its kind, and nothing that is not there.
+/// Names that the query gives to two fields called `stream` are given back.
+fn publish_input(target: &Value) -> Value {
+    let kind = match target["to"]["__typename"].as_str() {
+        Some("KafkaTopic") => "kafka",
+        Some("NatsSubject") => "nats",
+        Some("RabbitmqExchange") => "rabbitmq",
+        Some("RedisStream") => "redis",
+        _ => "sqs",
+    };
+    let broker = without_nulls(&target["to"]);
+    let to = Map::from_iter([(kind.to_owned(), broker)]);
+    let event = without_nulls(&target["event"]);
+    Value::Object(Map::from_iter([("to".to_owned(), to.into()), ("event".to_owned(), event)]))
+}
+
+fn without_nulls(value: &Value) -> Value {
+    let Some(object) = value.as_object() else { return value.clone() };
+    let is_there = |(key, value): &(&String, &Value)| *key != "__typename" && !value.is_null();
+    let named = |(key, value): (&String, &Value)| {
+        let key = match key.as_str() {
+            "name" | "natsStream" => "stream",
+            other => other,
+        };
+        (key.to_owned(), without_nulls(value))
+    };
+    Value::Object(object.iter().filter(is_there).map(named).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_an_event_becomes_what_the_api_takes() {
+        let told = json!({
+            "__typename": "PublishTarget",
+            "to": {
+                "__typename": "RedisStream", "name": "jobs", "maxLength": null, "database": 0,
+                "connection": { "servers": ["localhost"], "tls": false, "password": "***" },
+            },
+            "event": {
+                "mode": "BINARY", "type": null, "payload": "{}",
+                "headers": [{ "name": "x", "value": "***" }],
+            },
+        });
+        let connection = json!({ "servers": ["localhost"], "tls": false, "password": "***" });
+        let wanted = json!({
+            "to": { "redis": { "stream": "jobs", "database": 0, "connection": connection } },
+            "event": {
+                "mode": "BINARY", "payload": "{}", "headers": [{ "name": "x", "value": "***" }],
+            },
+        });
+        let Ok(Target::Publish(publish)) = serde_json::from_value(told) else { panic!() };
+        assert_eq!(publish.input, wanted);
+    }
 }

@@ -33,6 +33,7 @@ mod schedules;
 mod secrets;
 mod sign_in;
 mod steps;
+mod task_form;
 mod tokens;
 mod upcoming;
 mod views;
@@ -64,7 +65,7 @@ pub(crate) use secrets::Secrets;
 pub(crate) use sign_in::SignIn;
 pub(crate) use tokens::Tokens;
 pub(crate) use upcoming::Upcoming;
-pub(crate) use workflows::{Workflow, Workflows};
+pub(crate) use workflows::{EditWorkflow, NewWorkflow, Workflow, Workflows};
 
 use leptos::prelude::*;
 

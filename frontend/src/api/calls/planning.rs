@@ -1,11 +1,16 @@
 //! Calendars, backfills, groups, workflows, modules, and what is to come.
 
+use serde_json::Value;
+
 use crate::{
-    api::{Ask, operations::planning::*},
+    api::{
+        Ask,
+        operations::planning::{self as operations, *},
+    },
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        ScheduleName, Took, Workflow, WorkflowRow, ZoneSchedule,
+        ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
@@ -168,6 +173,45 @@ pub(crate) fn workflow_list(
 
 pub(crate) fn workflow(id: String) -> Ask<Workflow> {
     Ask::new::<WorkflowOne>(workflow_one::Variables { id })
+}
+
+/// A workflow as its editor reads it: with everything that a change of it has to send back.
+pub(crate) fn workflow_definition(id: String) -> Ask<WorkflowDefinition> {
+    Ask::new::<operations::WorkflowDefinition>(workflow_definition::Variables { id })
+}
+
+/// `definition` has the fields of the input, but for the namespace. Its tasks are JSON that the editor has read with
+/// types of its own.
+pub(crate) fn create_workflow(namespace: String, definition: Value, key: String) -> Ask<String> {
+    let input = create_workflow::CreateWorkflowInput {
+        namespace,
+        name: String::new(),
+        tasks: vec![],
+        timeout_seconds: None,
+        max_parallel: 8,
+        runs_on: vec![],
+    };
+    Ask::new::<CreateWorkflow>(create_workflow::Variables { input, key: Some(key) })
+        .with("/variables/input", definition)
+}
+
+/// A change to the version that was read; `definition` as for a new one.
+pub(crate) fn update_workflow(
+    id: String,
+    expected_version: i64,
+    definition: Value,
+    key: String,
+) -> Ask<String> {
+    let input = update_workflow::UpdateWorkflowInput {
+        id,
+        expected_version,
+        tasks: None,
+        timeout_seconds: None,
+        max_parallel: None,
+        runs_on: None,
+    };
+    Ask::new::<UpdateWorkflow>(update_workflow::Variables { input, key: Some(key) })
+        .with("/variables/input", definition)
 }
 
 pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> {

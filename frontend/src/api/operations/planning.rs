@@ -33,6 +33,9 @@ operations! {
     DeleteGroup = "graphql/delete_group.graphql", "/deleteConcurrencyGroup/id" => String;
     WorkflowList = "graphql/workflow_list.graphql", "/workflows" => Page<WorkflowRow>;
     WorkflowOne = "graphql/workflow.graphql", "/workflow" => Workflow;
+    WorkflowDefinition = "graphql/workflow_definition.graphql", "/workflow" => crate::model::WorkflowDefinition;
+    CreateWorkflow = "graphql/create_workflow.graphql", "/createWorkflow/workflow/id" => String;
+    UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow/workflow/id" => String;
     DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
     Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;

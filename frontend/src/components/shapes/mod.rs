@@ -24,7 +24,7 @@ mod stacked_bars;
 mod twin;
 
 pub(crate) use band_chart::{Band, band_chart};
-pub(crate) use dag::{DagNode, dag, use_dag_view};
+pub(crate) use dag::{DagNode, DagView, dag, use_dag_view};
 pub(crate) use drag::{Drag, use_drag};
 pub(crate) use gantt::{Chosen, GanttBar, GanttRow, gantt};
 pub(crate) use heat_map::{Week, heat_map};

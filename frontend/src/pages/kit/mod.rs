@@ -3,17 +3,20 @@
 //! - `form`: a form in a dialog or on a page that acts and says so
 //! - `asked`: a dialog about a row
 //! - `once`: what is shown a single time, and passwords for others
+//! - `restored`: the note above a form with what was typed before
 //! - `controls`: check boxes, tabs, hints
 
 mod asked;
 mod controls;
 mod form;
 mod once;
+mod restored;
 
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use once::{copy_button, new_password, shown_once};
+pub(super) use restored::restored;
 
 use leptos::prelude::*;
 

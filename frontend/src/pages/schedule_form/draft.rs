@@ -3,11 +3,9 @@
 use leptos::prelude::*;
 
 use crate::{
-    model::{
-        Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair,
-        ScheduleDetail, Target, Task,
-    },
-    time::{Moment, Wall, browser_zone, decimal},
+    model::{CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
+    pages::task_form::TaskFields,
+    time::{Moment, Wall, browser_zone},
 };
 
 type Text = RwSignal<String>;
@@ -42,40 +40,9 @@ pub(super) struct Draft {
     pub(super) deadline: Text,
     pub(super) retention: Text,
     pub(super) context: Text,
-    /// `command`, `http`, `noop` or `workflow`; `publish` for what only another form can change.
-    pub(super) kind: Text,
     pub(super) workflow: Text,
-    pub(super) program: Text,
-    /// One a line.
-    pub(super) args: Text,
-    pub(super) script: Text,
-    /// `NAME=value`, one a line.
-    pub(super) environment: Text,
-    pub(super) directory: Text,
-    pub(super) user: Text,
-    pub(super) method: Text,
-    pub(super) url: Text,
-    /// `Name: value`, one a line.
-    pub(super) headers: Text,
-    pub(super) body: Text,
-    pub(super) expected: Text,
-    /// `keep` or `merge`.
-    pub(super) answer: Text,
-    pub(super) secret: Text,
-    /// Whether it was signed when the form was opened, and whether it should not be any more.
-    pub(super) is_signed: RwSignal<bool>,
-    pub(super) unsigns: RwSignal<bool>,
-    pub(super) idle_note: Text,
-    pub(super) task_name: Text,
-    pub(super) timeout: Text,
-    pub(super) kill_grace: Text,
-    pub(super) attempts: Text,
-    pub(super) backoff: Text,
-    pub(super) initial: Text,
-    pub(super) ceiling: Text,
-    pub(super) spread: Text,
-    /// Commas apart.
-    pub(super) retry_on: Text,
+    /// Its kind is `workflow` where the schedule runs one that exists.
+    pub(super) task: TaskFields,
 }
 
 impl Draft {
@@ -107,33 +74,8 @@ impl Draft {
             deadline: text(""),
             retention: text(""),
             context: text("{}"),
-            kind: text("command"),
             workflow: text(""),
-            program: text(""),
-            args: text(""),
-            script: text(""),
-            environment: text(""),
-            directory: text(""),
-            user: text(""),
-            method: text("POST"),
-            url: text(""),
-            headers: text(""),
-            body: text(""),
-            expected: text(""),
-            answer: text("keep"),
-            secret: text(""),
-            is_signed: RwSignal::new(false),
-            unsigns: RwSignal::new(false),
-            idle_note: text(""),
-            task_name: text("main"),
-            timeout: text("300"),
-            kill_grace: text("10"),
-            attempts: text("1"),
-            backoff: text("exponential"),
-            initial: text("1"),
-            ceiling: text("300"),
-            spread: text("0.2"),
-            retry_on: text(""),
+            task: TaskFields::new(),
         }
     }
 
@@ -176,9 +118,9 @@ impl Draft {
         draft.context.set(serde_json::to_string_pretty(&schedule.context).unwrap_or_default());
         draft.workflow.set(row.workflow.name.clone());
         match schedule.work.tasks.as_slice() {
-            [task] => draft.set_task(task),
+            [task] => draft.task.set_task(task),
             // Several tasks are a workflow of its own; the schedule only points at it.
-            _ => draft.kind.set("workflow".to_owned()),
+            _ => draft.task.kind.set("workflow".to_owned()),
         }
         draft
     }
@@ -187,51 +129,6 @@ impl Draft {
     pub(super) fn catches_up_all(&self) -> bool {
         self.catch_up.with(|catch_up| catch_up == "all")
     }
-
-    fn set_task(&self, task: &Task) {
-        self.task_name.set(task.name.clone());
-        self.timeout.set(decimal(task.timeout_seconds));
-        self.kill_grace.set(decimal(task.kill_grace_seconds));
-        self.attempts.set(task.retry.max_attempts.to_string());
-        self.backoff.set(backoff_name(task.retry.backoff).to_owned());
-        self.initial.set(decimal(task.retry.initial_seconds));
-        self.ceiling.set(decimal(task.retry.max_seconds));
-        self.spread.set(decimal(task.retry.jitter));
-        self.retry_on.set(task.retry_on.join(", "));
-        let kind = match &task.target {
-            Target::Http(http) => {
-                self.method.set(http.method.clone());
-                self.url.set(http.url.clone());
-                self.headers.set(lines(&http.headers, ": "));
-                self.body.set(http.body.clone().unwrap_or_default());
-                self.expected.set(http.expected_status.join(", "));
-                self.answer.set(answer_name(http.output).to_owned());
-                self.is_signed.set(http.signed);
-                "http"
-            }
-            Target::Command(command) => {
-                self.program.set(command.program.clone().unwrap_or_default());
-                self.args.set(command.args.join("\n"));
-                self.script.set(command.script.clone().unwrap_or_default());
-                self.environment.set(lines(&command.environment, "="));
-                self.directory.set(command.directory.clone().unwrap_or_default());
-                self.user.set(command.user.clone().unwrap_or_default());
-                "command"
-            }
-            Target::Publish(_) => "publish",
-            Target::Worker(_) => "worker",
-            Target::Noop(noop) => {
-                self.idle_note.set(noop.note.clone());
-                "noop"
-            }
-        };
-        self.kind.set(kind.to_owned());
-    }
-}
-
-fn lines(pairs: &[Pair], apart: &str) -> String {
-    let lines = pairs.iter().map(|pair| format!("{}{apart}{}", pair.name, pair.value));
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// An instant as `datetime-local` wants it: on the browser's clock, without a zone.
@@ -272,19 +169,5 @@ fn overlap_name(overlap: OverlapPolicy) -> &'static str {
         OverlapPolicy::CancelOther => "cancel_other",
         OverlapPolicy::TerminateOther => "terminate_other",
         OverlapPolicy::Allow => "allow",
-    }
-}
-
-fn answer_name(answer: HttpAnswer) -> &'static str {
-    match answer {
-        HttpAnswer::Keep => "keep",
-        HttpAnswer::Merge => "merge",
-    }
-}
-
-fn backoff_name(backoff: Backoff) -> &'static str {
-    match backoff {
-        Backoff::Fixed => "fixed",
-        Backoff::Exponential => "exponential",
     }
 }

@@ -7,8 +7,8 @@ use leptos::prelude::*;
 use super::draft::Draft;
 
 impl Draft {
-    /// Every field but the expressions and the secret.
-    fn texts(&self) -> [(&'static str, RwSignal<String>); 42] {
+    /// Every field but the expressions and those of the task.
+    fn texts(&self) -> [(&'static str, RwSignal<String>); 24] {
         [
             ("name", self.name),
             ("note", self.note),
@@ -33,32 +33,18 @@ impl Draft {
             ("deadline", self.deadline),
             ("retention", self.retention),
             ("context", self.context),
-            ("kind", self.kind),
             ("workflow", self.workflow),
-            ("program", self.program),
-            ("args", self.args),
-            ("script", self.script),
-            ("environment", self.environment),
-            ("directory", self.directory),
-            ("user", self.user),
-            ("method", self.method),
-            ("url", self.url),
-            ("headers", self.headers),
-            ("body", self.body),
-            ("expected", self.expected),
-            ("answer", self.answer),
-            ("idle_note", self.idle_note),
-            ("task_name", self.task_name),
-            ("timeout", self.timeout),
-            ("attempts", self.attempts),
-            ("retry_on", self.retry_on),
         ]
+    }
+
+    fn all_texts(&self) -> impl Iterator<Item = (&'static str, RwSignal<String>)> + use<> {
+        self.texts().into_iter().chain(self.task.texts())
     }
 
     /// As a text; tracked.
     pub(super) fn kept(&self) -> String {
         let mut texts: BTreeMap<String, String> =
-            self.texts().into_iter().map(|(name, text)| (name.to_owned(), text.get())).collect();
+            self.all_texts().map(|(name, text)| (name.to_owned(), text.get())).collect();
         let expressions: Vec<String> =
             self.expressions.with(|all| all.iter().map(|(_, text)| text.get()).collect());
         texts.insert("expressions".to_owned(), expressions.join("\n"));
@@ -68,7 +54,7 @@ impl Draft {
     /// From such a text; what cannot be read changes nothing.
     pub(super) fn restore(&self, kept: &str) {
         let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
-        for (name, field) in self.texts() {
+        for (name, field) in self.all_texts() {
             if let Some(text) = texts.get(name) {
                 field.set(text.clone());
             }

@@ -1,10 +1,11 @@
 //! The plan as inputs of the API. `graphql_client` makes the input types anew for each operation, with the same names, so
 //! the macro writes the conversions for each.
 
-use super::plan::{Action, Plan, TimingPlan, Work};
+use super::plan::{Plan, TimingPlan, Work};
 use crate::{
     api::{create_schedule, preview_input, update_schedule},
     model::{Misfire, Pair},
+    pages::task_form::{Action, TaskPlan},
 };
 
 macro_rules! timing_inputs {
@@ -27,42 +28,49 @@ macro_rules! timing_inputs {
 
 macro_rules! work_inputs {
     ($($operation:ident),+) => {$(
-        impl From<Action> for $operation::TargetInput {
+        /// Nothing for an event to publish, which the form has no fields for.
+        impl From<Action> for Option<$operation::TargetInput> {
             fn from(action: Action) -> Self {
-                use $operation::{CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput};
+                use $operation::{
+                    CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput, TargetInput,
+                    WorkerTargetInput,
+                };
                 let headers = |pairs: Vec<Pair>| {
                     let pairs = pairs.into_iter();
                     Some(pairs.map(|Pair { name, value }| HeaderInput { name, value }).collect())
                 };
-                match action {
-                    Action::Http { method, url, headers: lines, body, expected, answer, secret } => {
-                        Self::Http(HttpTargetInput {
-                            method,
-                            url,
-                            headers: headers(lines),
-                            body,
-                            json: None,
-                            expected_status: expected,
-                            // The form has no fields for these: absent keeps what is there.
-                            expected_body: None,
-                            max_redirects: None,
-                            output: answer,
-                            signing_secret: secret,
-                            client_certificate: None,
-                        })
-                    }
-                    Action::Command { program, args, script, environment, directory, user } => {
-                        Self::Command(CommandTargetInput {
-                            program,
-                            args,
-                            script,
-                            environment: headers(environment),
-                            directory,
-                            user,
-                        })
-                    }
-                    Action::Noop { note } => Self::Noop(NoopTargetInput { note }),
-                }
+                Some(match action {
+                    Action::Http(http) => TargetInput::Http(HttpTargetInput {
+                        method: http.method,
+                        url: http.url,
+                        headers: headers(http.headers),
+                        body: http.body,
+                        json: http.json,
+                        expected_status: http.expected_status,
+                        // The form has no fields for these: absent keeps what is there.
+                        expected_body: http.expected_body,
+                        max_redirects: http.max_redirects,
+                        output: http.output,
+                        signing_secret: http.signing_secret,
+                        client_certificate: http.client_certificate,
+                    }),
+                    Action::Command(command) => TargetInput::Command(CommandTargetInput {
+                        program: command.program,
+                        args: command.args,
+                        script: command.script,
+                        environment: headers(command.environment),
+                        directory: command.directory,
+                        user: command.user,
+                    }),
+                    Action::Worker(worker) => TargetInput::Worker(WorkerTargetInput {
+                        queue: worker.queue,
+                        task: worker.task,
+                        input: worker.input,
+                        tags: Some(worker.tags),
+                    }),
+                    Action::Noop(noop) => TargetInput::Noop(NoopTargetInput { note: noop.note }),
+                    Action::Publish(_) => return None,
+                })
             }
         }
 
@@ -71,10 +79,13 @@ macro_rules! work_inputs {
                 match work {
                     Work::Kept => (None, None),
                     Work::Workflow(name) => (Some(name), None),
-                    Work::Task { name, action, timeout, kill_grace, retry, retry_on } => {
+                    Work::Task(plan) => {
+                        let TaskPlan { name, action, timeout, kill_grace, retry, retry_on } = *plan;
+                        let target: Option<$operation::TargetInput> = action.into();
+                        let Some(target) = target else { return (None, None) };
                         let task = $operation::TaskInput {
                             name,
-                            target: action.into(),
+                            target,
                             timeout_seconds: timeout,
                             kill_grace_seconds: kill_grace,
                             retry: Some($operation::RetryInput {

@@ -32,16 +32,17 @@ mod yaml;
 use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
 
 use self::{draft::Draft, errors::Errors, plan::Plan};
-use super::kit;
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, Look, PageHead, button, live},
+    components::{AsyncView, PageHead, live},
     data::{Load, use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
+    pages::{
+        kit::{self, restored},
+        task_form::{refusal, show_wrong_field},
+    },
     route::Route,
     state::{use_address, use_draft, use_title},
 };
@@ -149,7 +150,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         if busy.get_untracked() {
             return;
         }
-        let plan = match draft.plan() {
+        let plan = match untrack(|| draft.plan()) {
             Ok(plan) => plan,
             Err(wrong) => return fail(errors, wrong),
         };
@@ -173,24 +174,8 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         Some(failure) => refusal(&failure),
         None => ().into_any(),
     });
-    let restored = live(move || {
-        if !kept.is_restored() {
-            return ().into_any();
-        }
-        let afresh = move || {
-            kept.forget();
-            let _reloads = window().location().reload();
-        };
-        view! {
-            <p class="pause-note form-note" role="status">
-                "What you had typed is back."
-                {button(Look::Plain, None, "Start afresh", afresh)}
-            </p>
-        }
-        .into_any()
-    });
     view! {
-        {restored}
+        {restored(kept)}
         <form class="form-grid" on:submit=submit novalidate>
             <div class="form-main">
                 {identity::identity(draft, errors)}
@@ -212,34 +197,8 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
     .into_any()
 }
 
-/// What was refused: in full where no field shows it, else only where to look.
-fn refusal(failure: &Failure) -> AnyView {
-    let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
-    // The field is marked as wrong by the same change that shows this.
-    request_animation_frame(move || {
-        let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
-        let text = text.and_then(|field| field.query_selector("label").ok().flatten());
-        if let Some(text) = text.and_then(|label| label.text_content()) {
-            shown.set(format!("Not saved: see {text}."));
-        }
-    });
-    view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
-}
-
-fn wrong_field() -> Option<Element> {
-    document().query_selector("form [aria-invalid=true]").ok().flatten()
-}
-
-/// Shows what is wrong, and goes to the field that it is about, wherever that is folded away.
+/// Shows what is wrong, and goes to the field that it is about.
 fn fail(errors: Errors, wrong: Failure) {
     errors.set(wrong);
-    request_animation_frame(|| {
-        let Some(field) = wrong_field() else { return };
-        if let Some(details) = field.closest("details").ok().flatten() {
-            let _open = details.set_attribute("open", "");
-        }
-        if let Ok(field) = field.dyn_into::<HtmlElement>() {
-            let _hidden = field.focus();
-        }
-    });
+    show_wrong_field();
 }

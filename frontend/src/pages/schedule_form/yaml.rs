@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use super::{
     draft::Draft,
-    plan::{Action, Plan, Work},
+    plan::{Plan, Work},
 };
 use crate::{
     components::{copy, live},
     model::{Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair},
+    pages::task_form::{Action, TaskPlan},
 };
 
 /// The file, folded away, as it follows what is typed.
@@ -77,7 +78,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
         // The form has no fields for it, and a module declares it already.
         Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
-        task @ Work::Task { .. } => add(true, "task", task_of(task)),
+        Work::Task(task) => add(true, "task", task_of(task)),
     }
     let misfire = misfire(plan);
     add(misfire != json!({}), "misfire", misfire.clone());
@@ -129,10 +130,8 @@ fn misfire(plan: &Plan) -> Value {
     Value::Object(keys)
 }
 
-fn task_of(work: &Work) -> Value {
-    let Work::Task { name, action, timeout, kill_grace, retry, retry_on } = work else {
-        return Value::Null;
-    };
+fn task_of(plan: &TaskPlan) -> Value {
+    let TaskPlan { name, action, timeout, kill_grace, retry, retry_on } = plan;
     let mut task = json!({ "target": target(action) });
     let mut add = |is_given: bool, key: &str, value: Value| {
         if is_given {
@@ -168,31 +167,35 @@ fn target(action: &Action) -> Value {
             keys.insert(key.to_owned(), value);
         }
     };
-    let kind = match action {
-        Action::Http { method, url, headers, body, expected, answer, .. } => {
-            add(method != "POST", "method", json!(method));
-            add(true, "url", json!(url));
-            add(!headers.is_empty(), "headers", pairs(headers));
-            add(body.is_some(), "body", json!(body));
+    match action {
+        Action::Http(http) => {
+            add(http.method != "POST", "method", json!(http.method));
+            add(true, "url", json!(http.url));
+            add(!http.headers.is_empty(), "headers", pairs(&http.headers));
+            add(http.body.is_some(), "body", json!(http.body));
+            let expected = &http.expected_status;
             add(expected.is_some(), "expected_status", json!(expected));
-            add(*answer == HttpAnswer::Merge, "output", json!("merge"));
-            "http"
+            add(http.output == HttpAnswer::Merge, "output", json!("merge"));
         }
-        Action::Command { program, args, script, environment, directory, user } => {
-            add(program.is_some(), "program", json!(program));
-            add(args.is_some(), "args", json!(args));
-            add(script.is_some(), "script", json!(script));
-            add(!environment.is_empty(), "env", pairs(environment));
-            add(directory.is_some(), "directory", json!(directory));
-            add(user.is_some(), "user", json!(user));
-            "command"
+        Action::Command(command) => {
+            add(command.program.is_some(), "program", json!(command.program));
+            add(command.args.is_some(), "args", json!(command.args));
+            add(command.script.is_some(), "script", json!(command.script));
+            add(!command.environment.is_empty(), "env", pairs(&command.environment));
+            add(command.directory.is_some(), "directory", json!(command.directory));
+            add(command.user.is_some(), "user", json!(command.user));
         }
-        Action::Noop { note } => {
-            add(!note.is_empty(), "note", json!(note));
-            "noop"
+        Action::Worker(worker) => {
+            add(true, "queue", json!(worker.queue));
+            add(true, "task", json!(worker.task));
+            add(worker.input.is_some(), "input", json!(worker.input));
+            add(!worker.tags.is_empty(), "tags", json!(worker.tags));
         }
-    };
-    json!({ kind: keys })
+        Action::Noop(noop) => add(!noop.note.is_empty(), "note", json!(noop.note)),
+        // The form has no fields for it, so no plan has it.
+        Action::Publish(_) => {}
+    }
+    json!({ action.kind(): keys })
 }
 
 fn whole(seconds: i64) -> String {

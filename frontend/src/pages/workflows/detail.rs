@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, Look, Tab, button, fact, heading, live, panel, table, when},
+    components::{
+        AsyncView, DagNode, DagView, Glyph, Look, Tab, button, dag, fact, heading, icon, live,
+        panel, table, use_dag_view, when,
+    },
     data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
     route::Route,
@@ -36,10 +39,11 @@ pub(crate) fn Workflow(id: String) -> impl IntoView {
     });
     let remove = use_asked::<model::Workflow>();
     let tab = Memo::new(move |_| address.query("tab"));
+    let (look, chosen) = (use_dag_view(), RwSignal::new(String::new()));
     let content = move || match tab.get().as_str() {
         "yaml" => workflow.draw(file),
         "versions" => workflow.draw(versions),
-        _ => workflow.draw(tasks),
+        _ => workflow.draw(move |workflow| tasks(workflow, look, chosen)),
     };
     view! {
         <AsyncView loading=workflow.loading what="the workflow">
@@ -55,29 +59,50 @@ pub(crate) fn Workflow(id: String) -> impl IntoView {
 }
 
 fn head(workflow: &model::Workflow, remove: Asked<model::Workflow>) -> AnyView {
-    let delete = (use_session().edits() && workflow.module.is_none())
-        .then(|| button(Look::Danger, None, "Delete", remove.ask(workflow)));
+    let may_change = use_session().edits() && workflow.module.is_none();
+    let edit = may_change.then(|| {
+        let href = Route::EditWorkflow(workflow.id.clone()).path();
+        view! { <a class="button" href=href>{icon(Glyph::Edit)}"Edit"</a> }.into_any()
+    });
+    let delete = may_change.then(|| button(Look::Danger, None, "Delete", remove.ask(workflow)));
     view! {
         <header class="page-head">
             <h1>{workflow.name.clone()}</h1>
-            <div class="actions">{delete}</div>
+            <div class="actions">{edit}{delete}</div>
         </header>
     }
     .into_any()
 }
 
-fn tasks(workflow: &model::Workflow) -> AnyView {
+/// The graph, where there is one, and the tasks. To choose a task in the graph marks its line.
+fn tasks(workflow: &model::Workflow, look: DagView, chosen: RwSignal<String>) -> AnyView {
+    let nodes: Vec<DagNode> = workflow.tasks.iter().map(node).collect();
+    let choose = Callback::new(move |name| chosen.set(name));
+    let graph = (nodes.len() > 1).then(|| {
+        let drawing = live(move || dag(&nodes, &chosen.get(), choose, look));
+        panel("Graph", (), drawing)
+    });
     let headings = vec![
         heading("Task", ""),
         heading("Does", ""),
         heading("After", ""),
         heading("Limits", "wide"),
     ];
-    let rows: Vec<_> = workflow.tasks.iter().map(task).collect();
-    panel("Tasks", (), table("Tasks", "table", headings, rows.into_any()))
+    let rows: Vec<_> = workflow.tasks.iter().map(|step| task(step, chosen)).collect();
+    let list = panel("Tasks", (), table("Tasks", "table", headings, rows.into_any()));
+    view! { {graph}{list} }.into_any()
 }
 
-fn task(step: &Step) -> AnyView {
+fn node(step: &Step) -> DagNode {
+    DagNode {
+        name: step.name.clone(),
+        state: "",
+        word: step.target.kind_word().to_owned(),
+        needs: step.needs.clone(),
+    }
+}
+
+fn task(step: &Step, chosen: RwSignal<String>) -> AnyView {
     let does = match &step.target {
         Target::Http(http) => format!("{} {}", http.method, http.url),
         Target::Command(command) => match (&command.script, &command.program) {
@@ -102,8 +127,10 @@ fn task(step: &Step) -> AnyView {
     if step.allow_failure {
         limits.push("may fail".to_owned());
     }
+    let name = step.name.clone();
+    let is_chosen = move || chosen.with(|chosen| *chosen == name).then_some("true");
     view! {
-        <tr>
+        <tr data-chosen=is_chosen>
             <th scope="row" class="name-cell">{step.name.clone()}</th>
             <td class="why-cell"><code>{does}</code></td>
             <td>{after}{when}</td>

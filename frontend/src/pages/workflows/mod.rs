@@ -2,13 +2,16 @@
 //!
 //! - `detail`: one workflow: its tasks, its file, its versions, who uses it
 //! - `yaml`: what it says, as a module's file would
+//! - `editor`: the form and the text that make and change one
 //! - `changes`: what became otherwise from one version to the next
 
 mod changes;
 mod detail;
+mod editor;
 mod yaml;
 
 pub(crate) use detail::Workflow;
+pub(crate) use editor::{EditWorkflow, NewWorkflow};
 
 use leptos::prelude::*;
 
@@ -19,12 +22,12 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, heading, pager, rows, table, when_relative},
+    components::{AsyncView, PageHead, heading, live, pager, rows, table, when_relative},
     data::use_listing,
     model::Place,
     model::WorkflowRow,
     route::Route,
-    state::{use_address, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 const SIZE: usize = 100;
@@ -38,14 +41,22 @@ pub(crate) fn Workflows() -> impl IntoView {
     let workflows = use_listing(SIZE, move || {
         api::planning::workflow_list(namespace.get(), place(address), SIZE)
     });
+    let session = use_session();
+    let new_button = live(move || {
+        if !session.edits() {
+            return ().into_any();
+        }
+        view! { <a class="button button-primary" href=Route::NewWorkflow.path()>"New workflow"</a> }
+            .into_any()
+    });
     let go = move |place: Place| address.go(&Route::Workflows.narrowed(&cursors(&place)));
     view! {
-        <header class="page-head"><h1>"Workflows"</h1></header>
+        {PageHead::new("Workflows").actions(new_button).view()}
         <AsyncView
             loading=workflows.load.loading
             what="workflows"
             is_empty=Signal::derive(move || workflows.list.is_empty())
-            empty=|| empty("No workflow yet", "A schedule with a task of its own has a workflow of its own. Modules declare those that several schedules share.")
+            empty=|| empty("No workflow yet", "A schedule with a task of its own has a workflow of its own. Those that several schedules share are made here, or declared by modules.")
         >
             {table("Workflows", "table", headings(), rows(workflows.list, line))}
             {pager(workflows.beside(), "workflows", go)}

@@ -1,0 +1,324 @@
+import type { Page } from "@playwright/test";
+
+import { hasNoViolations } from "../support/axe.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const READ = `query ($name: String!) { workflow(name: $name) {
+  id version maxParallel timeoutSeconds
+  tasks { name needs when allowFailure timeoutSeconds retry { maxAttempts }
+    target {
+      ... on CommandTarget { script }
+      ... on HttpTarget { url signed expectedBody maxRedirects headers { name value } }
+      ... on WorkerTarget { queue task input tags }
+      ... on PublishTarget {
+        to { ... on RedisStream { connection { servers } stream maxLength } }
+        event { mode type } }
+    } } } }`;
+
+interface Read {
+  workflow: {
+    id: string;
+    version: number;
+    maxParallel: number;
+    timeoutSeconds: number | null;
+    tasks: {
+      name: string;
+      needs: string[];
+      when: string;
+      allowFailure: boolean;
+      timeoutSeconds: number;
+      retry: { maxAttempts: number };
+      target: Record<string, unknown>;
+    }[];
+  };
+}
+
+const heading = (page: Page, name: string) =>
+  page.getByRole("heading", { name, exact: true, level: 1 });
+const card = (page: Page, name: string) =>
+  page.getByRole("region", { name: `Task ${name}`, exact: true });
+const node = (page: Page, name: RegExp) => page.locator(".dag").getByRole("button", { name });
+const tab = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Ways to edit" }).getByRole("link", { name });
+const text = (page: Page) => page.getByLabel("Workflow (JSON)");
+
+test("a workflow of two tasks is made in the form, and becomes version 2", async ({
+  page,
+  server,
+  admin,
+}) => {
+  await page.goto("/workflows");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "New workflow" }).first().click();
+  await page.getByLabel("Name", { exact: true }).fill("nightly");
+  await page.getByLabel("Task name").fill("fetch");
+  await page.getByLabel("Script").fill("echo fetched");
+  await page.getByRole("button", { name: "Add task" }).click();
+  await expect(page.getByLabel("Task name")).toBeFocused();
+  await page.getByLabel("Task name").fill("send");
+  await page.getByRole("radio", { name: "HTTP request" }).check();
+  await page.getByLabel("URL").fill("https://example.org/reports");
+  await card(page, "send").getByRole("checkbox", { name: "fetch" }).check();
+  await expect(node(page, /^send/)).toHaveAccessibleName(/needs fetch/);
+  await expect(page.locator(".dag-edge")).toHaveCount(1);
+
+  // What needs a task follows its name.
+  await node(page, /^fetch/).click();
+  await page.getByLabel("Task name").fill("load");
+  await expect(node(page, /^send/)).toHaveAccessibleName(/needs load/);
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(heading(page, "nightly")).toBeVisible();
+  await expect(page.getByText("nightly is created.")).toBeVisible();
+  await expect(node(page, /^send/)).toBeVisible();
+
+  const made = (await server.ask<Read>(READ, { name: "nightly" })).workflow;
+  expect(made.version).toBe(1);
+  expect(made.tasks.map(({ name, needs }) => ({ name, needs }))).toEqual([
+    { name: "load", needs: [] },
+    { name: "send", needs: ["load"] },
+  ]);
+
+  await page.getByRole("link", { name: "Edit" }).click();
+  await expect(heading(page, "Edit nightly")).toBeVisible();
+  await page.getByText("Timeout and retries").click();
+  await page.getByLabel("Attempts").fill("3");
+  await page.getByRole("button", { name: "Add task" }).click();
+  await page.getByLabel("Task name").fill("tell");
+  await page.getByRole("radio", { name: "Job for a worker" }).check();
+  await page.getByLabel("Queue").fill("mails");
+  await page.getByLabel("Job", { exact: true }).fill("tell");
+  await card(page, "tell").getByRole("checkbox", { name: "send" }).check();
+  await page.getByLabel("Starts if").selectOption("failure");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(page.getByText("nightly is saved.")).toBeVisible();
+  await expect(heading(page, "nightly")).toBeVisible();
+
+  const saved = (await server.ask<Read>(READ, { name: "nightly" })).workflow;
+  expect(saved.version).toBe(2);
+  expect(saved.tasks[0]?.retry.maxAttempts).toBe(3);
+  expect(saved.tasks[2]).toMatchObject({ name: "tell", needs: ["send"], when: "FAILURE" });
+  expect(saved.tasks[2]?.target).toMatchObject({ queue: "mails", task: "tell" });
+  await page.getByRole("link", { name: "Versions" }).click();
+  await expect(page.getByText("Version 2 by ada")).toBeVisible();
+});
+
+test("the text and the form are one, and what cannot be is refused where it stands", async ({
+  page,
+  admin,
+}) => {
+  await page.goto("/ns/default/workflows/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("two-ways");
+  await tab(page, "Text").click();
+  await expect(text(page)).toHaveValue(/"name": "two-ways"/);
+
+  const workflow = (needs: string[]) =>
+    JSON.stringify({
+      name: "two-ways",
+      tasks: [
+        { name: "a", target: { noop: {} } },
+        { name: "b", needs, target: { noop: { note: "from the text" } } },
+      ],
+    });
+  await text(page).fill(workflow(["nobody"]));
+  await expect(page.locator("#workflow-text-error")).toContainText("“nobody” is no task");
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(page).not.toHaveURL(/tab=text/);
+  await expect(card(page, "b")).toContainText("“nobody” is no task of this workflow");
+  const stranger = card(page, "b").getByRole("checkbox", { name: "nobody" });
+  await expect(stranger).toBeFocused();
+  await expect(page.getByRole("alert")).toContainText("Not saved: see Waits for.");
+  await expect(page.getByLabel("Note for the log")).toHaveValue("from the text");
+  await stranger.uncheck();
+  await expect(stranger).toHaveCount(0);
+
+  // A circle is told at both of its tasks.
+  await card(page, "b").getByRole("checkbox", { name: "a", exact: true }).check();
+  await card(page, "a").getByRole("button", { expanded: false }).click();
+  await card(page, "a").getByRole("checkbox", { name: "b", exact: true }).check();
+  await expect(card(page, "a")).toContainText("a → b → a is a circle");
+  await expect(card(page, "b")).toContainText("Needs mending");
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(page.getByRole("alert")).toContainText("Not saved");
+  await card(page, "a").getByRole("checkbox", { name: "b", exact: true }).uncheck();
+
+  // A broken text stays, whatever becomes of the form.
+  await tab(page, "Text").click();
+  const broken = '{\n  "name": "two-ways",\n  "tasks": [,]\n}';
+  await text(page).fill(broken);
+  await expect(page.locator("#workflow-text-error")).toContainText("Line 3, column 13");
+  await tab(page, "Form").click();
+  await page.getByLabel("Tasks at once").fill("3");
+  await expect(page.getByRole("status").filter({ hasText: "Line 3" })).toBeVisible();
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(page).toHaveURL(/tab=text/);
+  await expect(text(page)).toHaveValue(broken);
+  await expect(page.getByRole("alert")).toContainText("Not saved: see Workflow (JSON).");
+  await page.getByRole("button", { name: "Give up the text" }).click();
+  await expect(text(page)).toHaveValue(/"maxParallel": 3/);
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(heading(page, "two-ways")).toBeVisible();
+});
+
+const CREATE = `mutation ($input: CreateWorkflowInput!) {
+  createWorkflow(input: $input) { workflow { id } } }`;
+const UPDATE = `mutation ($input: UpdateWorkflowInput!) {
+  updateWorkflow(input: $input) { workflow { version } } }`;
+
+test("an edit changes what was typed and nothing else, and a newer version is not overwritten", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const input = {
+    name: "kept",
+    timeoutSeconds: 90,
+    maxParallel: 3,
+    tasks: [
+      {
+        name: "call",
+        allowFailure: true,
+        target: {
+          http: {
+            url: "https://example.org/hook",
+            headers: [{ name: "Authorization", value: "{{ secrets.hook_key }}" }],
+            expectedBody: "ok",
+            maxRedirects: 2,
+            signingSecret: "{{ secrets.hook_key }}",
+          },
+        },
+      },
+      {
+        name: "work",
+        needs: ["call"],
+        when: "ALWAYS",
+        timeoutSeconds: 12.5,
+        target: { worker: { queue: "jobs", task: "do", input: { a: [1] }, tags: ["gpu"] } },
+      },
+      {
+        name: "emit",
+        needs: ["work"],
+        target: {
+          publish: {
+            to: { redis: { connection: { servers: ["127.0.0.1:1"] }, stream: "x", maxLength: 9 } },
+            event: { mode: "BINARY", type: "done" },
+          },
+        },
+      },
+    ],
+  };
+  const made = await server.ask<{ createWorkflow: { workflow: { id: string } } }>(CREATE, { input });
+  const { id } = made.createWorkflow.workflow;
+  const before = (await server.ask<Read>(READ, { name: "kept" })).workflow;
+
+  await page.goto(`/ns/default/workflows/${id}/edit`);
+  await signIn(page, admin);
+  await page.getByLabel("Tasks at once").fill("4");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(heading(page, "kept")).toBeVisible();
+  const after = (await server.ask<Read>(READ, { name: "kept" })).workflow;
+  expect(after).toEqual({ ...before, version: 2, maxParallel: 4 });
+
+  // Somebody else is quicker.
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByLabel("Tasks at once").fill("5");
+  await server.ask(UPDATE, { input: { id, expectedVersion: 2, maxParallel: 6 } });
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(page.getByRole("alert")).toContainText("Somebody was quicker");
+  expect((await server.ask<Read>(READ, { name: "kept" })).workflow.maxParallel).toBe(6);
+});
+
+test("the server's errors stand at their fields, and typed work survives leaving", async ({
+  page,
+  admin,
+}) => {
+  await page.goto("/ns/default/workflows/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("left");
+  await page.getByLabel("Task name").fill("call");
+  await page.getByRole("radio", { name: "HTTP request" }).check();
+  await page.getByLabel("URL").fill("no address");
+  await page.getByRole("button", { name: "Add task" }).click();
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  // The second card was open; the field with the error is in the first.
+  await expect(page.getByLabel("URL")).toBeFocused();
+  await expect(page.getByRole("alert")).toContainText("Not saved: see URL.");
+  await expect(page.getByLabel("URL")).toHaveAttribute("aria-invalid", "true");
+
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(heading(page, "Workflows")).toBeVisible();
+  await page.goto("/ns/default/workflows/new");
+  await expect(page.getByText("What you had typed is back.")).toBeVisible();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("left");
+  await expect(page.getByLabel("URL")).toHaveValue("no address");
+  await expect(page.getByTestId("task-card")).toHaveCount(2);
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("");
+});
+
+test("only who may edit is offered to, and a module's workflow is left to its module", async ({
+  page,
+  server,
+}) => {
+  deploy(server, "declared", `
+module: declared
+workflows:
+  declared: { tasks: [{ name: one, target: { noop: {} } }] }
+`);
+  await page.goto("/ns/default/workflows");
+  await signIn(page, server.addPerson("vera", "viewer"));
+  await expect(page.getByRole("link", { name: "declared" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "New workflow" })).toHaveCount(0);
+  const { id } = (await server.ask<Read>(READ, { name: "declared" })).workflow;
+  await page.goto(`/ns/default/workflows/${id}/edit`);
+  await expect(page.getByText("The module declared declares this workflow.")).toBeVisible();
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of [1440, 390]) {
+    test.describe(`${colorScheme}, ${width} wide`, () => {
+      test.use({ colorScheme, viewport: { width, height: 900 } });
+
+      test("the editor has no violation and is not wider than the window", async ({ page, admin }, info) => {
+        const look = `${colorScheme}, ${width} wide`;
+        const fits = async (what: string) => {
+          const surplus = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
+          await hasNoViolations(page, `${what}, ${look}`);
+          await page.screenshot({ path: info.outputPath(`${what}.png`), fullPage: true });
+        };
+        await page.goto("/ns/default/workflows/new");
+        await signIn(page, admin);
+        await page.getByLabel("Name", { exact: true }).fill("looked-at");
+        await page.getByLabel("Task name").fill("a-task-with-quite-a-long-name-for-a-phone");
+        await page.getByRole("button", { name: "Add task" }).click();
+        await card(page, "task-1").getByRole("checkbox").check();
+        await page.getByRole("radio", { name: "HTTP request" }).check();
+        await fits("form");
+        await page.getByLabel("Task name").fill("");
+        await page.getByRole("button", { name: "Create workflow" }).click();
+        await expect(page.getByLabel("Task name")).toBeFocused();
+        await fits("form with an error");
+        await tab(page, "Text").click();
+        await text(page).fill("{\n  oh\n}");
+        await expect(page.locator("#workflow-text-error")).not.toBeEmpty();
+        await fits("text");
+        await page.getByRole("button", { name: "Give up the text" }).click();
+        await tab(page, "Form").click();
+        await page.getByLabel("Task name").fill("send");
+        await page.getByLabel("URL").fill("https://example.org");
+        const name = `looked-at-${colorScheme}-${width}`;
+        await page.getByLabel("Name", { exact: true }).fill(name);
+        await card(page, "a-task-with-quite-a-long-name-for-a-phone").getByRole("button").first().click();
+        await page.getByRole("radio", { name: "Nothing" }).check();
+        await page.getByRole("button", { name: "Create workflow" }).click();
+        await expect(heading(page, name)).toBeVisible();
+        await expect(page.locator(".dag")).toBeVisible();
+        await fits("page");
+      });
+    });
+  }
+}

@@ -1,0 +1,228 @@
+//! The fields of a task, as text.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::action::{Action, HttpAction, TaskPlan};
+use crate::{
+    model::{Backoff, HttpAnswer, Pair, Target, Task},
+    time::decimal,
+};
+
+type Text = RwSignal<String>;
+
+/// Every field. Copying it copies handles, not text.
+#[derive(Clone, Copy)]
+pub(in crate::pages) struct TaskFields {
+    pub(in crate::pages) name: Text,
+    /// `command`, `http`, `worker` or `noop`; `publish` for what the form has no fields for.
+    pub(in crate::pages) kind: Text,
+    pub(in crate::pages) program: Text,
+    /// One a line.
+    pub(in crate::pages) args: Text,
+    pub(in crate::pages) script: Text,
+    /// `NAME=value`, one a line.
+    pub(in crate::pages) environment: Text,
+    pub(in crate::pages) directory: Text,
+    pub(in crate::pages) user: Text,
+    pub(in crate::pages) method: Text,
+    pub(in crate::pages) url: Text,
+    /// `Name: value`, one a line.
+    pub(in crate::pages) headers: Text,
+    pub(in crate::pages) body: Text,
+    pub(in crate::pages) expected: Text,
+    /// `keep` or `merge`.
+    pub(in crate::pages) answer: Text,
+    pub(in crate::pages) secret: Text,
+    /// Whether it was signed when the form was opened, and whether it should not be any more.
+    pub(in crate::pages) is_signed: RwSignal<bool>,
+    pub(in crate::pages) unsigns: RwSignal<bool>,
+    pub(in crate::pages) queue: Text,
+    pub(in crate::pages) job: Text,
+    /// JSON, or nothing.
+    pub(in crate::pages) input: Text,
+    /// Commas apart.
+    pub(in crate::pages) worker_tags: Text,
+    pub(in crate::pages) idle_note: Text,
+    pub(in crate::pages) timeout: Text,
+    pub(in crate::pages) kill_grace: Text,
+    pub(in crate::pages) attempts: Text,
+    pub(in crate::pages) backoff: Text,
+    pub(in crate::pages) initial: Text,
+    pub(in crate::pages) ceiling: Text,
+    pub(in crate::pages) spread: Text,
+    /// Commas apart.
+    pub(in crate::pages) retry_on: Text,
+    /// JSON: what the target says and no field shows.
+    pub(in crate::pages) rest: Text,
+}
+
+/// What a request says and no field shows.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HttpRest {
+    pub(super) json: Option<Value>,
+    pub(super) expected_body: Option<String>,
+    pub(super) max_redirects: Option<i64>,
+    pub(super) client_certificate: Option<String>,
+}
+
+impl TaskFields {
+    /// The schema's defaults.
+    pub(in crate::pages) fn new() -> Self {
+        let text = |value: &str| RwSignal::new(value.to_owned());
+        Self {
+            name: text("main"),
+            kind: text("command"),
+            program: text(""),
+            args: text(""),
+            script: text(""),
+            environment: text(""),
+            directory: text(""),
+            user: text(""),
+            method: text("POST"),
+            url: text(""),
+            headers: text(""),
+            body: text(""),
+            expected: text(""),
+            answer: text("keep"),
+            secret: text(""),
+            is_signed: RwSignal::new(false),
+            unsigns: RwSignal::new(false),
+            queue: text("default"),
+            job: text(""),
+            input: text(""),
+            worker_tags: text(""),
+            idle_note: text(""),
+            timeout: text("300"),
+            kill_grace: text("10"),
+            attempts: text("1"),
+            backoff: text("exponential"),
+            initial: text("1"),
+            ceiling: text("300"),
+            spread: text("0.2"),
+            retry_on: text(""),
+            rest: text(""),
+        }
+    }
+
+    /// Every text but the secret, with a name each.
+    pub(in crate::pages) fn texts(&self) -> [(&'static str, Text); 28] {
+        [
+            ("task_name", self.name),
+            ("kind", self.kind),
+            ("program", self.program),
+            ("args", self.args),
+            ("script", self.script),
+            ("environment", self.environment),
+            ("directory", self.directory),
+            ("user", self.user),
+            ("method", self.method),
+            ("url", self.url),
+            ("headers", self.headers),
+            ("body", self.body),
+            ("expected", self.expected),
+            ("answer", self.answer),
+            ("queue", self.queue),
+            ("job", self.job),
+            ("input", self.input),
+            ("worker_tags", self.worker_tags),
+            ("idle_note", self.idle_note),
+            ("timeout", self.timeout),
+            ("kill_grace", self.kill_grace),
+            ("attempts", self.attempts),
+            ("backoff", self.backoff),
+            ("initial", self.initial),
+            ("ceiling", self.ceiling),
+            ("spread", self.spread),
+            ("retry_on", self.retry_on),
+            ("rest", self.rest),
+        ]
+    }
+
+    /// A task as the server tells it.
+    pub(in crate::pages) fn set_task(&self, task: &Task) {
+        let is_signed = matches!(&task.target, Target::Http(http) if http.signed);
+        self.set(&TaskPlan {
+            name: task.name.clone(),
+            action: Action::of(&task.target),
+            timeout: task.timeout_seconds,
+            kill_grace: task.kill_grace_seconds,
+            retry: task.retry,
+            retry_on: task.retry_on.clone(),
+        });
+        self.is_signed.set(is_signed);
+    }
+
+    /// The values of a task.
+    pub(in crate::pages) fn set(&self, plan: &TaskPlan) {
+        self.name.set(plan.name.clone());
+        self.timeout.set(decimal(plan.timeout));
+        self.kill_grace.set(decimal(plan.kill_grace));
+        self.attempts.set(plan.retry.max_attempts.to_string());
+        self.backoff.set(backoff_name(plan.retry.backoff).to_owned());
+        self.initial.set(decimal(plan.retry.initial_seconds));
+        self.ceiling.set(decimal(plan.retry.max_seconds));
+        self.spread.set(decimal(plan.retry.jitter));
+        self.retry_on.set(plan.retry_on.join(", "));
+        match &plan.action {
+            Action::Http(http) => self.set_http(http),
+            Action::Command(command) => {
+                let text = |value: &Option<String>| value.clone().unwrap_or_default();
+                self.program.set(text(&command.program));
+                self.args
+                    .set(command.args.as_ref().map(|args| args.join("\n")).unwrap_or_default());
+                self.script.set(text(&command.script));
+                self.environment.set(lines(&command.environment, "="));
+                self.directory.set(text(&command.directory));
+                self.user.set(text(&command.user));
+            }
+            Action::Publish(publish) => self.rest.set(publish.to_string()),
+            Action::Worker(worker) => {
+                self.queue.set(worker.queue.clone());
+                self.job.set(worker.task.clone());
+                let input = worker.input.as_ref().map(serde_json::to_string_pretty);
+                self.input.set(input.and_then(Result::ok).unwrap_or_default());
+                self.worker_tags.set(worker.tags.join(", "));
+            }
+            Action::Noop(noop) => self.idle_note.set(noop.note.clone()),
+        }
+        self.kind.set(plan.action.kind().to_owned());
+    }
+
+    fn set_http(&self, http: &HttpAction) {
+        self.method.set(http.method.clone());
+        self.url.set(http.url.clone());
+        self.headers.set(lines(&http.headers, ": "));
+        self.body.set(http.body.clone().unwrap_or_default());
+        let expected = http.expected_status.as_ref().map(|status| status.join(", "));
+        self.expected.set(expected.unwrap_or_default());
+        let answer = match http.output {
+            HttpAnswer::Keep => "keep",
+            HttpAnswer::Merge => "merge",
+        };
+        self.answer.set(answer.to_owned());
+        self.secret.set(http.signing_secret.clone().unwrap_or_default());
+        self.unsigns.set(false);
+        let rest = HttpRest {
+            json: http.json.clone(),
+            expected_body: http.expected_body.clone(),
+            max_redirects: http.max_redirects,
+            client_certificate: http.client_certificate.clone(),
+        };
+        self.rest.set(serde_json::to_string(&rest).unwrap_or_default());
+    }
+}
+
+fn lines(pairs: &[Pair], apart: &str) -> String {
+    let lines = pairs.iter().map(|pair| format!("{}{apart}{}", pair.name, pair.value));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn backoff_name(backoff: Backoff) -> &'static str {
+    match backoff {
+        Backoff::Fixed => "fixed",
+        Backoff::Exponential => "exponential",
+    }
+}

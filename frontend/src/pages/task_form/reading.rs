@@ -1,0 +1,224 @@
+//! The values of a task's fields, or which field cannot be read and why. What is read is tracked.
+
+use leptos::prelude::*;
+use serde_json::Value;
+
+use super::{
+    action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan, WorkerAction},
+    fields::{HttpRest, TaskFields},
+};
+use crate::model::{Backoff, Command, Failure, Http, HttpAnswer, Pair, Retry, Target};
+
+/// A text that is more than blanks.
+pub(in crate::pages) fn given(text: RwSignal<String>) -> Option<String> {
+    let text = text.get();
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// A whole number.
+pub(in crate::pages) fn whole(field: &str, text: &str) -> Result<i64, Failure> {
+    text.trim().parse().map_err(|_| no_number(field, text))
+}
+
+/// A number that may have a fraction. JSON's reader does it, which is here anyway.
+pub(in crate::pages) fn number(field: &str, text: &str) -> Result<f64, Failure> {
+    serde_json::from_str(text.trim()).map_err(|_| no_number(field, text))
+}
+
+fn no_number(field: &str, text: &str) -> Failure {
+    let message = format!("“{}” is not a number of the kind wanted.", text.trim());
+    Failure::of_field(field, message)
+}
+
+/// The parts of a list; empty ones are left out.
+pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
+    text.split(apart).map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Lines of a name and a value.
+fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| match line.split_once(apart) {
+            Some((name, value)) => {
+                Ok(Pair { name: name.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            None => {
+                let message = format!("“{line}” has no “{apart}” between name and value.");
+                Err(Failure::of_field(field, message))
+            }
+        })
+        .collect()
+}
+
+impl TaskFields {
+    /// Everything that applies.
+    ///
+    /// # Errors
+    /// The first field that cannot be read.
+    pub(in crate::pages) fn plan(&self) -> Result<TaskPlan, Failure> {
+        Ok(TaskPlan {
+            name: self.name.get().trim().to_owned(),
+            action: self.action()?,
+            timeout: number("timeoutSeconds", &self.timeout.get())?,
+            kill_grace: number("killGraceSeconds", &self.kill_grace.get())?,
+            retry: Retry {
+                max_attempts: whole("retry.maxAttempts", &self.attempts.get())?,
+                backoff: match self.backoff.get().as_str() {
+                    "fixed" => Backoff::Fixed,
+                    _ => Backoff::Exponential,
+                },
+                initial_seconds: number("retry.initialSeconds", &self.initial.get())?,
+                max_seconds: number("retry.maxSeconds", &self.ceiling.get())?,
+                jitter: number("retry.jitter", &self.spread.get())?,
+            },
+            retry_on: split(&self.retry_on.get(), ','),
+        })
+    }
+
+    fn action(&self) -> Result<Action, Failure> {
+        match self.kind.get().as_str() {
+            "http" => self.http().map(Action::Http),
+            "worker" => self.worker().map(Action::Worker),
+            "noop" => Ok(Action::Noop(NoopAction { note: self.idle_note.get() })),
+            "publish" => {
+                Ok(Action::Publish(serde_json::from_str(&self.rest.get()).unwrap_or(Value::Null)))
+            }
+            _ => self.command().map(Action::Command),
+        }
+    }
+
+    fn command(&self) -> Result<CommandAction, Failure> {
+        Ok(CommandAction {
+            program: given(self.program),
+            args: given(self.args).map(|text| split(&text, '\n')),
+            script: given(self.script),
+            environment: pairs("target.command.environment", &self.environment.get(), '=')?,
+            directory: given(self.directory),
+            user: given(self.user),
+        })
+    }
+
+    fn http(&self) -> Result<HttpAction, Failure> {
+        let rest: HttpRest = serde_json::from_str(&self.rest.get()).unwrap_or_default();
+        Ok(HttpAction {
+            method: self.method.get(),
+            url: self.url.get().trim().to_owned(),
+            headers: pairs("target.http.headers", &self.headers.get(), ':')?,
+            body: given(self.body),
+            expected_status: given(self.expected).map(|text| split(&text, ',')),
+            output: match self.answer.get().as_str() {
+                "merge" => HttpAnswer::Merge,
+                _ => HttpAnswer::Keep,
+            },
+            // An empty secret takes the signature away; none at all leaves it.
+            signing_secret: if self.unsigns.get() {
+                Some(String::new())
+            } else {
+                given(self.secret)
+            },
+            json: rest.json,
+            expected_body: rest.expected_body,
+            max_redirects: rest.max_redirects,
+            client_certificate: rest.client_certificate,
+        })
+    }
+
+    fn worker(&self) -> Result<WorkerAction, Failure> {
+        let read = |text: String| {
+            serde_json::from_str(&text).map_err(|why| {
+                Failure::of_field("target.worker.input", format!("This is not JSON: {why}."))
+            })
+        };
+        Ok(WorkerAction {
+            queue: self.queue.get().trim().to_owned(),
+            task: self.job.get().trim().to_owned(),
+            input: given(self.input).map(read).transpose()?,
+            tags: split(&self.worker_tags.get(), ','),
+        })
+    }
+}
+
+impl Action {
+    /// What the server tells of a target. The secret of a signature is never told.
+    pub(in crate::pages) fn of(target: &Target) -> Self {
+        match target {
+            Target::Http(http) => Self::Http(HttpAction::of(http)),
+            Target::Command(command) => Self::Command(CommandAction::of(command)),
+            Target::Publish(publish) => Self::Publish(publish.input.clone()),
+            Target::Worker(worker) => Self::Worker(WorkerAction {
+                queue: worker.queue.clone(),
+                task: worker.task.clone(),
+                input: worker.input.clone(),
+                tags: worker.tags.clone(),
+            }),
+            Target::Noop(noop) => Self::Noop(NoopAction { note: noop.note.clone() }),
+        }
+    }
+}
+
+fn some(values: &[String]) -> Option<Vec<String>> {
+    (!values.is_empty()).then(|| values.to_vec())
+}
+
+impl HttpAction {
+    fn of(http: &Http) -> Self {
+        Self {
+            method: http.method.clone(),
+            url: http.url.clone(),
+            headers: http.headers.clone(),
+            body: http.body.clone(),
+            expected_status: some(&http.expected_status),
+            output: http.output,
+            signing_secret: None,
+            json: None,
+            expected_body: http.expected_body.clone(),
+            max_redirects: http.max_redirects,
+            client_certificate: http.client_certificate.clone(),
+        }
+    }
+}
+
+impl CommandAction {
+    fn of(command: &Command) -> Self {
+        Self {
+            program: command.program.clone(),
+            args: some(&command.args),
+            script: command.script.clone(),
+            environment: command.environment.clone(),
+            directory: command.directory.clone(),
+            user: command.user.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_pairs_are_read_and_a_line_without_a_separator_is_named() {
+        let pair = |name: &str, value: &str| Pair { name: name.into(), value: value.into() };
+        assert_eq!(
+            pairs("h", "Accept: text/plain\n\n X-A :b:c", ':'),
+            Ok(vec![pair("Accept", "text/plain"), pair("X-A", "b:c")])
+        );
+        let refused = pairs("target.http.headers", "Accept", ':').unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some("target.http.headers"));
+        assert!(refused.message.contains("Accept"), "{}", refused.message);
+    }
+
+    #[test]
+    fn empty_parts_of_a_list_are_left_out() {
+        assert_eq!(split(" a, ,b,", ','), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_number_that_is_none_names_its_field() {
+        assert_eq!(whole("x", " 12 "), Ok(12));
+        assert_eq!(number("x", " 0.25 "), Ok(0.25));
+        for refused in [whole("x", "1.5").map(drop), number("x", "many").map(drop)] {
+            assert_eq!(refused.unwrap_err().field.as_deref(), Some("x"));
+        }
+    }
+}

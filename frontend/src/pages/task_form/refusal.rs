@@ -1,0 +1,38 @@
+//! What was refused, and the way to the field that it is about.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+
+use crate::model::Failure;
+
+/// What was refused: in full where no field shows it, else only where to look.
+pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
+    let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
+    // The field is marked as wrong by the same change that shows this.
+    request_animation_frame(move || {
+        let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
+        let text = text.and_then(|field| field.query_selector("label, legend").ok().flatten());
+        if let Some(text) = text.and_then(|label| label.text_content()) {
+            let _gone = shown.try_set(format!("Not saved: see {text}."));
+        }
+    });
+    view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
+}
+
+fn wrong_field() -> Option<Element> {
+    document().query_selector("form [aria-invalid=true]").ok().flatten()
+}
+
+/// Goes to the field that is marked as wrong, wherever that is folded away.
+pub(in crate::pages) fn show_wrong_field() {
+    request_animation_frame(|| {
+        let Some(field) = wrong_field() else { return };
+        if let Some(details) = field.closest("details").ok().flatten() {
+            let _open = details.set_attribute("open", "");
+        }
+        if let Ok(field) = field.dyn_into::<HtmlElement>() {
+            let _hidden = field.focus();
+        }
+    });
+}

@@ -1,0 +1,235 @@
+//! The fields of a task on the page, for each kind of target.
+
+use leptos::prelude::*;
+
+use super::fields::TaskFields;
+use crate::{
+    components::{Choice, Field, live},
+    model::Failure,
+};
+
+/// The kinds of target that there are fields for.
+const KINDS: [Choice; 4] = [
+    ("command", "Command"),
+    ("http", "HTTP request"),
+    ("worker", "Job for a worker"),
+    ("noop", "Nothing, a rehearsal"),
+];
+
+const METHODS: [Choice; 6] = [
+    ("POST", "POST"),
+    ("GET", "GET"),
+    ("PUT", "PUT"),
+    ("PATCH", "PATCH"),
+    ("DELETE", "DELETE"),
+    ("HEAD", "HEAD"),
+];
+
+const ANSWERS: [Choice; 2] =
+    [("keep", "Kept with the attempt"), ("merge", "A JSON object that joins the context")];
+
+/// The error of a field, asked for by any of the names that the API has for it.
+#[derive(Clone, Copy)]
+pub(in crate::pages) struct FieldErrors(Callback<Vec<&'static str>, Signal<Option<Failure>>>);
+
+impl FieldErrors {
+    pub(in crate::pages) fn new(
+        find: impl Fn(Vec<&'static str>) -> Signal<Option<Failure>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Callback::new(find))
+    }
+
+    pub(in crate::pages) fn of(self, names: &[&'static str]) -> Signal<Option<Failure>> {
+        self.0.run(names.to_vec())
+    }
+}
+
+/// Where the fields of one task stand: before the ids of its fields, its errors, and what stands in the place of fields
+/// where there are none.
+#[derive(Clone, Copy)]
+pub(in crate::pages) struct Place {
+    pub(in crate::pages) prefix: StoredValue<String>,
+    pub(in crate::pages) errors: FieldErrors,
+    pub(in crate::pages) elsewhere: &'static str,
+}
+
+impl Place {
+    pub(in crate::pages) fn new(
+        prefix: impl Into<String>,
+        errors: FieldErrors,
+        elsewhere: &'static str,
+    ) -> Self {
+        Self { prefix: StoredValue::new(prefix.into()), errors, elsewhere }
+    }
+
+    pub(in crate::pages) fn id(self, name: &str) -> String {
+        self.prefix.with_value(|prefix| format!("{prefix}{name}"))
+    }
+
+    pub(in crate::pages) fn field(
+        self,
+        id: &str,
+        label: &'static str,
+        value: RwSignal<String>,
+        name: &'static str,
+    ) -> Field {
+        Field::new(self.id(id), label, value).error(self.errors.of(&[name]))
+    }
+}
+
+/// The choice of the kind; `more` are kinds that only this form has.
+pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice]) -> AnyView {
+    // Some refusals mean the target as a whole: commands may be switched off on the server.
+    let whole = place.errors.of(&[
+        "target",
+        "task",
+        "target.command",
+        "target.http",
+        "target.noop",
+        "target.worker",
+    ]);
+    let wrong = move || whole.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
+    let group = place.id("kind");
+    let radio = |(name, words): Choice| {
+        view! {
+            <label>
+                <input type="radio" name=group.clone() value=name
+                    prop:checked=move || fields.kind.with(|kind| kind == name)
+                    on:change=move |_| fields.kind.set(name.to_owned())/>
+                {words}
+            </label>
+        }
+        .into_any()
+    };
+    let radios: Vec<_> = KINDS.iter().chain(more).copied().map(radio).collect();
+    view! {
+        <fieldset class="radios">
+            <legend>"Target"</legend>
+            {radios}
+        </fieldset>
+        <div class="field-error" aria-live="polite">{move || wrong()}</div>
+    }
+    .into_any()
+}
+
+/// The fields of the kind that is chosen, without the limits; nothing for a kind that is not a task's.
+pub(in crate::pages) fn target_fields(fields: TaskFields, place: Place) -> AnyView {
+    let kind = Memo::new(move |_| fields.kind.get());
+    live(move || match kind.get().as_str() {
+        "command" => command(fields, place),
+        "http" => http(fields, place),
+        "worker" => worker(fields, place),
+        "noop" => place
+            .field("idle-note", "Note for the log", fields.idle_note, "target.noop.note")
+            .text(),
+        "publish" => view! { <p>"It publishes to a broker. "{place.elsewhere}</p> }.into_any(),
+        _ => ().into_any(),
+    })
+}
+
+fn command(fields: TaskFields, place: Place) -> AnyView {
+    let field = |id, label, value, name| place.field(id, label, value, name);
+    let has_program = fields.program.with_untracked(|program| !program.is_empty());
+    let has_surroundings = [fields.environment, fields.directory, fields.user]
+        .iter()
+        .any(|field| field.with_untracked(|text| !text.is_empty()));
+    view! {
+        {field("script", "Script", fields.script, "target.command.script").code().hint("Run by a shell.").area(4)}
+        <details class="more" open=has_program>
+            <summary>"Or a program, without a shell"</summary>
+            <div class="field-grid">
+                {field("program", "Program", fields.program, "target.command.program").code()
+                    .hint("A path, or found on the server's.").text()}
+                {field("args", "Arguments", fields.args, "target.command.args").code().hint("One a line.").area(2)}
+            </div>
+        </details>
+        <details class="more" open=has_surroundings>
+            <summary>"Environment, directory and user"</summary>
+            {field("environment", "Environment", fields.environment, "target.command.environment").code()
+                .hint("NAME=value, one a line. Nothing else is passed on; *** keeps a value that is not shown.").area(2)}
+            <div class="field-grid">
+                {field("directory", "Directory", fields.directory, "target.command.directory").code().text()}
+                {field("user", "User", fields.user, "target.command.user").text()}
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+fn http(fields: TaskFields, place: Place) -> AnyView {
+    let field = |id, label, value, name| place.field(id, label, value, name);
+    let unsign = fields.is_signed.get_untracked().then(|| {
+        view! {
+            <label class="check-label">
+                <input type="checkbox" prop:checked=move || fields.unsigns.get()
+                    on:change:target=move |event| fields.unsigns.set(event.target().checked())/>
+                "Signed so far. Sign no more"
+            </label>
+        }
+        .into_any()
+    });
+    view! {
+        <div class="field-grid field-grid-method">
+            {field("method", "Method", fields.method, "target.http.method").choice(&METHODS)}
+            {field("url", "URL", fields.url, "target.http.url").kind("url").code().required().text()}
+        </div>
+        <details class="more">
+            <summary>"Headers, body, answer and signature"</summary>
+            {field("headers", "Headers", fields.headers, "target.http.headers").code()
+                .hint("Name: value, one a line. *** keeps a value that is not shown.").area(2)}
+            {field("body", "Body", fields.body, "target.http.body").code().area(3)}
+            <div class="field-grid">
+                {field("expected", "Expected status", fields.expected, "target.http.expectedStatus").code()
+                    .hint("200, 2xx, 200-204; any 2xx if empty.").text()}
+                {field("answer", "Answer", fields.answer, "target.http.output").choice(&ANSWERS)}
+                {field("secret", "Signing secret", fields.secret, "target.http.signingSecret").kind("password")
+                    .autocomplete("new-password").hint("Signs by Standard Webhooks. Empty keeps the one that is there.").text()}
+            </div>
+            {unsign}
+        </details>
+    }
+    .into_any()
+}
+
+fn worker(fields: TaskFields, place: Place) -> AnyView {
+    let field = |id, label, value, name| place.field(id, label, value, name);
+    view! {
+        <div class="field-grid">
+            {field("queue", "Queue", fields.queue, "target.worker.queue").code().required()
+                .hint("Where workers look for it.").text()}
+            {field("job", "Job", fields.job, "target.worker.task").code().required()
+                .hint("Its name in the worker.").text()}
+        </div>
+        <details class="more">
+            <summary>"Input and tags"</summary>
+            {field("input", "Input (JSON)", fields.input, "target.worker.input").code()
+                .hint("Empty: the run's context.").area(3)}
+            {field("worker-tags", "Tags", fields.worker_tags, "target.worker.tags")
+                .hint("What the worker must have, commas apart.").text()}
+        </details>
+    }
+    .into_any()
+}
+
+/// How long it may take, and how often it is tried.
+pub(in crate::pages) fn limits(fields: TaskFields, place: Place) -> AnyView {
+    let number = |id: &str, label, value, name| place.field(id, label, value, name).kind("number");
+    view! {
+        <details class="more">
+            <summary>"Timeout and retries"</summary>
+            <div class="field-grid">
+                {number("timeout", "Timeout (seconds)", fields.timeout, "timeoutSeconds").text()}
+                {number("kill-grace", "Time to end after it (seconds)", fields.kill_grace, "killGraceSeconds").text()}
+                {number("attempts", "Attempts", fields.attempts, "retry.maxAttempts").hint("1 is no retry.").text()}
+                {place.field("backoff", "Delay", fields.backoff, "retry.backoff")
+                    .choice(&[("exponential", "Doubling"), ("fixed", "Fixed")])}
+                {number("initial", "First delay (seconds)", fields.initial, "retry.initialSeconds").text()}
+                {number("ceiling", "Longest delay (seconds)", fields.ceiling, "retry.maxSeconds").text()}
+                {number("spread", "Share left to chance (0 to 1)", fields.spread, "retry.jitter").text()}
+                {place.field("retry-on", "Retry only after", fields.retry_on, "retryOn").code()
+                    .hint("timeout, failure, error, exit 75, status 500-599, commas apart. After every failure if empty.").text()}
+            </div>
+        </details>
+    }
+    .into_any()
+}

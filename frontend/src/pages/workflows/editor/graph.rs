@@ -1,0 +1,141 @@
+//! What the tasks of a workflow need, checked while they are edited: names that are there once, needs that are tasks, and
+//! no circle. The server checks the same again.
+
+/// A task as it stands in the graph.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    pub(super) key: u32,
+    pub(super) name: String,
+    /// Names of other tasks.
+    pub(super) needs: Vec<String>,
+}
+
+/// What is wrong with a field of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Problem {
+    pub(super) key: u32,
+    /// `name` or `needs`.
+    pub(super) field: &'static str,
+    pub(super) message: String,
+}
+
+/// Everything that is wrong. A circle is a problem of each task in it, since any of them may end it.
+pub(super) fn problems(nodes: &[Node]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        if let Some(message) = wrong_name(nodes, index, &node.name) {
+            problems.push(Problem { key: node.key, field: "name", message });
+        }
+        let stranger = node.needs.iter().find(|need| !nodes.iter().any(|node| node.name == **need));
+        let message = match stranger {
+            Some(name) => format!(
+                "“{name}” is no task of this workflow. Take it away here, or add a task of that name."
+            ),
+            None => match circle(nodes, index) {
+                Some(path) => format!(
+                    "{path} is a circle: each of these tasks waits for another. Take one need away."
+                ),
+                None => continue,
+            },
+        };
+        problems.push(Problem { key: node.key, field: "needs", message });
+    }
+    problems
+}
+
+fn wrong_name(nodes: &[Node], index: usize, name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("It is empty. Type a name.".to_owned());
+    }
+    let first = nodes.iter().position(|node| node.name == name)?;
+    (first < index).then(|| "It is the name of another task, too. Choose another name.".to_owned())
+}
+
+/// The shortest way from a task back to itself, along what each needs.
+fn circle(nodes: &[Node], start: usize) -> Option<String> {
+    let before = |index: usize| {
+        let needs = nodes.get(index).map(|node| node.needs.as_slice()).unwrap_or_default();
+        needs.iter().filter_map(|need| nodes.iter().position(|node| node.name == *need))
+    };
+    // From where each task was reached.
+    let mut came = vec![None; nodes.len()];
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(index) = queue.pop_front() {
+        for next in before(index) {
+            if next == start {
+                return Some(path(nodes, &came, start, index));
+            }
+            if let Some(unseen @ None) = came.get_mut(next) {
+                *unseen = Some(index);
+                queue.push_back(next);
+            }
+        }
+    }
+    None
+}
+
+/// `a → b → a`: each before the one that needs it.
+fn path(nodes: &[Node], came: &[Option<usize>], start: usize, last: usize) -> String {
+    let mut names = Vec::new();
+    let mut say = |index: usize| names.extend(nodes.get(index).map(|node| node.name.clone()));
+    say(start);
+    let mut at = Some(last).filter(|last| *last != start);
+    while let Some(index) = at {
+        say(index);
+        at = came.get(index).copied().flatten().filter(|index| *index != start);
+    }
+    say(start);
+    names.join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(nodes: &[(&str, &[&str])]) -> Vec<Node> {
+        let node = |(key, (name, needs)): (u32, &(&str, &[&str]))| Node {
+            key,
+            name: (*name).to_owned(),
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+        };
+        (0..).zip(nodes).map(node).collect()
+    }
+
+    fn found(tasks: &[(&str, &[&str])]) -> Vec<(u32, &'static str, String)> {
+        let problems = problems(&nodes(tasks)).into_iter();
+        problems.map(|problem| (problem.key, problem.field, problem.message)).collect()
+    }
+
+    #[test]
+    fn a_graph_that_comes_to_an_end_is_well() {
+        assert!(found(&[("a", &[]), ("b", &["a"]), ("c", &["a", "b"])]).is_empty());
+    }
+
+    #[test]
+    fn a_need_that_is_no_task_is_named() {
+        let found = found(&[("a", &["gone"])]);
+        assert_eq!((found[0].0, found[0].1), (0, "needs"));
+        assert!(found[0].2.starts_with("“gone” is no task"), "{}", found[0].2);
+    }
+
+    #[test]
+    fn each_task_of_a_circle_is_told_of_it() {
+        let found = found(&[("a", &["c"]), ("b", &["a"]), ("c", &["b"]), ("d", &["c"])]);
+        let keys: Vec<u32> = found.iter().map(|(key, ..)| *key).collect();
+        assert_eq!(keys, [0, 1, 2]);
+        assert!(found[0].2.starts_with("a → b → c → a is a circle"), "{}", found[0].2);
+    }
+
+    #[test]
+    fn a_task_that_needs_itself_is_a_circle() {
+        let found = found(&[("a", &["a"])]);
+        assert!(found[0].2.starts_with("a → a is a circle"), "{}", found[0].2);
+    }
+
+    #[test]
+    fn a_name_is_there_once_and_not_empty() {
+        let found = found(&[("a", &[]), ("a", &[]), ("", &[])]);
+        let places: Vec<_> = found.iter().map(|(key, field, _)| (*key, *field)).collect();
+        assert_eq!(places, [(1, "name"), (2, "name")]);
+    }
+}

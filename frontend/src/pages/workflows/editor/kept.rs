@@ -1,0 +1,83 @@
+//! The editor as one text, for the guard that keeps it. Secrets are not kept.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    definition::{Definition, TaskDefinition},
+    draft::Draft,
+    text::TextPane,
+};
+
+/// What is kept. The tasks are kept as what is typed, as a number in them may be none yet.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    name: String,
+    timeout: String,
+    max_parallel: String,
+    runs_on: String,
+    tasks: Vec<KeptTask>,
+    /// A text that cannot be read.
+    broken: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptTask {
+    fields: BTreeMap<String, String>,
+    needs: Vec<String>,
+    when: String,
+    allow_failure: bool,
+}
+
+/// As a text; tracked.
+pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
+    let tasks = draft.tasks.get().into_iter().zip(draft.nodes());
+    let tasks = tasks.map(|(task, node)| {
+        let texts = task.fields.texts().into_iter();
+        KeptTask {
+            fields: texts.map(|(name, text)| (name.to_owned(), text.get())).collect(),
+            needs: node.needs,
+            when: task.when.get(),
+            allow_failure: task.allow_failure.get(),
+        }
+    });
+    let kept = Kept {
+        name: draft.name.get(),
+        timeout: draft.timeout.get(),
+        max_parallel: draft.max_parallel.get(),
+        runs_on: draft.runs_on.get(),
+        tasks: tasks.collect(),
+        // It may hold a secret that cannot be told from the rest.
+        broken: pane.broken_text().filter(|text| !text.contains("signingSecret")),
+    };
+    serde_json::to_string(&kept).unwrap_or_default()
+}
+
+/// From such a text; what cannot be read changes nothing.
+pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
+    let Ok(kept) = serde_json::from_str::<Kept>(text) else { return };
+    // First the tasks and what they need, by name; then what is typed in each.
+    let blank = |task: &KeptTask| TaskDefinition {
+        needs: task.needs.clone(),
+        ..TaskDefinition::blank(task.fields.get("task_name").cloned().unwrap_or_default())
+    };
+    draft.apply(&Definition::blank(kept.tasks.iter().map(blank).collect()));
+    for (task, kept) in draft.tasks.get_untracked().iter().zip(&kept.tasks) {
+        for (name, field) in task.fields.texts() {
+            if let Some(text) = kept.fields.get(name) {
+                field.set(text.clone());
+            }
+        }
+        task.when.set(kept.when.clone());
+        task.allow_failure.set(kept.allow_failure);
+    }
+    draft.name.set(kept.name);
+    draft.timeout.set(kept.timeout);
+    draft.max_parallel.set(kept.max_parallel);
+    draft.runs_on.set(kept.runs_on);
+    if let Some(broken) = kept.broken {
+        pane.type_text(broken);
+    }
+}

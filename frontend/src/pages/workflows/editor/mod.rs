@@ -1,0 +1,252 @@
+//! The editor of workflows: a form and a text that say the same, and the graph of the tasks beside both.
+//!
+//! - `definition`: what a workflow is, as the API takes it and as text (pure)
+//! - `graph`: what the tasks need, and what cannot be (pure)
+//! - `draft`: the fields of the workflow and of its tasks
+//! - `kept`: all of it as one text, kept until it is sent
+//! - `errors`: which error belongs under which field
+//! - `cards`: the tasks on the page
+//! - `picture`: the graph
+//! - `text`: the tab with the text
+
+mod cards;
+mod definition;
+mod draft;
+mod errors;
+mod graph;
+mod kept;
+mod picture;
+mod text;
+
+use std::sync::Arc;
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use self::{
+    definition::Definition,
+    draft::Draft,
+    errors::Errors,
+    text::{TextPane, use_text},
+};
+use crate::{
+    api::{self, Ask},
+    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of},
+    data::{use_actor, use_load, use_once},
+    model::{Failure, WorkflowDefinition},
+    pages::{
+        kit,
+        task_form::{refusal, show_wrong_field},
+    },
+    route::Route,
+    state::{Address, use_address, use_draft, use_title},
+};
+
+const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
+
+/// What becomes of a definition: the change, under a key of its own, and what is said when it is done.
+type Save = Arc<dyn Fn(Definition, String) -> (Ask<String>, String) + Send + Sync>;
+
+/// Where an editor begins.
+struct Start {
+    /// The key of its draft.
+    key: String,
+    /// The name that it keeps, where it is there already.
+    fixed_name: Option<String>,
+    action: &'static str,
+    back: Route,
+}
+
+/// A new workflow.
+#[component]
+pub(crate) fn NewWorkflow() -> impl IntoView {
+    use_title(|| "New workflow".to_owned());
+    let namespace = kit::use_namespace();
+    let save: Save = Arc::new(move |definition, key| {
+        let said = format!("{} is created.", definition.name);
+        (
+            api::planning::create_workflow(namespace.get_untracked(), definition.to_create(), key),
+            said,
+        )
+    });
+    let start = Start {
+        key: "workflow.new".to_owned(),
+        fixed_name: None,
+        action: "Create workflow",
+        back: Route::Workflows,
+    };
+    view! {
+        {PageHead::new("New workflow").view()}
+        {editor(Draft::new(), start, save)}
+    }
+}
+
+/// The workflow with this id, to change.
+#[component]
+pub(crate) fn EditWorkflow(id: String) -> impl IntoView {
+    use_title(|| "Edit workflow".to_owned());
+    let load = use_load(move || Some(api::planning::workflow_definition(id.clone())));
+    view! {
+        <AsyncView loading=load.loading what="the workflow">
+            // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.
+            {untrack(|| load.with(edit))}
+        </AsyncView>
+    }
+}
+
+fn edit(before: &WorkflowDefinition) -> AnyView {
+    let (id, version, name) = (before.id.clone(), before.version, before.name.clone());
+    let back = Route::Workflow(id.clone());
+    let head = PageHead::new(format!("Edit {name}")).view();
+    if let Some(module) = &before.module {
+        return view! {
+            {head}
+            <p class="pause-note form-note">
+                {format!("The module {module} declares this workflow. Change its file and deploy it.")}
+            </p>
+            <a class="button" href=back.path()>"Back to the workflow"</a>
+        }
+        .into_any();
+    }
+    let start = Start {
+        key: format!("workflow.{id}.{version}"),
+        fixed_name: Some(name.clone()),
+        action: "Save changes",
+        back,
+    };
+    let save: Save = Arc::new(move |definition, key| {
+        let said = format!("{name} is saved.");
+        (api::planning::update_workflow(id.clone(), version, definition.to_update(), key), said)
+    });
+    let draft = Draft::of(&Definition::of(before));
+    view! { {head}{editor(draft, start, save)} }.into_any()
+}
+
+/// The tabs, the graph, and the buttons.
+fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
+    let address = use_address();
+    let errors = Errors::new(draft);
+    let is_new = start.fixed_name.is_none();
+    let pane = use_text(draft, start.fixed_name);
+    let kept = use_draft(
+        &start.key,
+        move || kept::kept(draft, pane),
+        move |text| kept::restore(draft, pane, text),
+    );
+    let (actor, once) = (use_actor(), use_once());
+    let busy = RwSignal::new(false);
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        errors.clear();
+        let definition = match sendable(draft, errors, pane) {
+            Ok(definition) => definition,
+            Err(wrong) => return fail(errors, address, pane, wrong),
+        };
+        busy.set(true);
+        let (change, said) = save(definition, once.key());
+        actor.send(change, move |outcome| {
+            let _gone = busy.try_set(false);
+            once.heard(&outcome);
+            match outcome {
+                Ok(id) => {
+                    kept.forget();
+                    actor.say(said);
+                    address.go(&Route::Workflow(id).path());
+                }
+                Err(wrong) => fail(errors, address, pane, wrong),
+            }
+        });
+    };
+    let refused = live(move || match errors.sent() {
+        Some(failure) => refusal(&failure),
+        None => ().into_any(),
+    });
+    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
+    view! {
+        {kit::restored(kept)}
+        {kit::tabs("Ways to edit", TABS)}
+        <form class="editor-grid" on:submit=submit novalidate>
+            <div class="editor-main" hidden=move || tab.get() != "">
+                {broken_note(pane, address)}
+                {workflow_fields(draft, errors, is_new)}
+                {cards::cards(draft, errors)}
+            </div>
+            <div class="editor-main" hidden=move || tab.get() != "text">
+                {pane.view(Signal::derive(move || errors.graph()))}
+            </div>
+            <div class="editor-side">
+                {picture::picture(draft, errors)}
+                <div class="editor-save">
+                    <div role="alert">{refused}</div>
+                    <div class="form-foot">
+                        <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{start.action}</button>
+                        <a class="button" href=start.back.path()>"Cancel"</a>
+                    </div>
+                </div>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// What can be sent.
+fn sendable(draft: Draft, errors: Errors, pane: TextPane) -> Result<Definition, Failure> {
+    if let Some(wrong) = untrack(|| pane.wrong()) {
+        let message = format!("The text cannot be read. {wrong}");
+        return Err(Failure::of_field("text", message));
+    }
+    let definition = untrack(|| draft.definition())?;
+    if definition.tasks.is_empty() {
+        return Err(Failure::of_field("tasks", "There is no task. Add one."));
+    }
+    errors.graph_failure().map_or(Ok(definition), Err)
+}
+
+/// Shows what is wrong, in the tab that shows it, and goes to the field that it is about.
+fn fail(errors: Errors, address: Address, pane: TextPane, wrong: Failure) {
+    let tab = if untrack(|| pane.wrong()).is_some() { "text" } else { "" };
+    if wrong.field.is_some() && untrack(|| address.query("tab")) != tab {
+        address.go(&address.with(&[("tab", tab)]));
+    }
+    errors.set(wrong);
+    show_wrong_field();
+}
+
+/// Above the form while the text does not follow it.
+fn broken_note(pane: TextPane, address: Address) -> AnyView {
+    live(move || {
+        let Some(wrong) = pane.wrong() else { return ().into_any() };
+        let show = move || address.go(&address.with(&[("tab", "text")]));
+        view! {
+            <p class="pause-note" role="status">
+                <span>{format!("The text cannot be read, so what you change here does not reach it. {wrong}")}</span>
+                {button(Look::Plain, None, "Show the text", show)}
+                {button(Look::Plain, None, "Give up the text", move || pane.give_up())}
+            </p>
+        }
+        .into_any()
+    })
+}
+
+/// What belongs to the workflow as a whole. It keeps the name that it was given first.
+fn workflow_fields(draft: Draft, errors: Errors, is_new: bool) -> AnyView {
+    let name = is_new
+        .then(|| Field::new("name", "Name", draft.name).required().error(errors.of("name")).text());
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"Workflow"</legend>
+            {name}
+            <div class="field-grid">
+                {Field::new("workflow-timeout", "Timeout of a run (seconds)", draft.timeout).kind("number")
+                    .error(errors.of("timeoutSeconds")).hint("Empty: only the tasks' own.").text()}
+                {Field::new("max-parallel", "Tasks at once", draft.max_parallel).kind("number")
+                    .error(errors.of("maxParallel")).hint("1 to 100.").text()}
+            </div>
+            {Field::new("runs-on", "Runs on nodes with", draft.runs_on).error(errors.of("runsOn"))
+                .hint("Tags such as gpu, commas apart. Empty: on each node.").text()}
+        </fieldset>
+    }
+    .into_any()
+}

@@ -1,0 +1,57 @@
+//! The tasks as a graph beside the form. To choose one there shows its fields.
+
+use leptos::prelude::*;
+
+use super::{draft::Draft, errors::Errors};
+use crate::components::{DagNode, dag, live, panel, use_dag_view};
+
+/// The graph, as it is while it is edited.
+pub(super) fn picture(draft: Draft, errors: Errors) -> AnyView {
+    let look = use_dag_view();
+    let nodes = Memo::new(move |_| nodes(draft, errors));
+    let chosen = Memo::new(move |_| {
+        let key = draft.chosen.get()?;
+        draft.task(key).map(|task| task.name())
+    });
+    let choose = Callback::new(move |name: String| {
+        let found = untrack(|| draft.nodes()).into_iter().find(|node| node.name == name);
+        if let Some(node) = found {
+            draft.chosen.set(Some(node.key));
+            super::cards::show(node.key);
+        }
+    });
+    let drawing = move || {
+        let nodes = nodes.get();
+        if nodes.is_empty() {
+            return view! { <p class="muted">"No task yet."</p> }.into_any();
+        }
+        dag(&nodes, &chosen.get().unwrap_or_default(), choose, look)
+    };
+    panel("Graph", (), live(drawing))
+}
+
+fn nodes(draft: Draft, errors: Errors) -> Vec<DagNode> {
+    let tasks = draft.tasks.get();
+    let node = |(task, node): (&super::draft::TaskDraft, super::graph::Node)| {
+        let is_wrong = errors.has(task.key);
+        let kind = task.fields.kind.with(|kind| kind_word(kind));
+        DagNode {
+            name: node.name,
+            state: if is_wrong { "failed" } else { "" },
+            word: if is_wrong { format!("{kind}, needs mending") } else { kind.to_owned() },
+            needs: node.needs,
+        }
+    };
+    tasks.iter().zip(draft.nodes()).map(node).collect()
+}
+
+/// What a kind of target is called where there is little room.
+pub(super) fn kind_word(kind: &str) -> &'static str {
+    match kind {
+        "http" => "HTTP request",
+        "publish" => "Event",
+        "worker" => "Job",
+        "noop" => "Rehearsal",
+        _ => "Command",
+    }
+}
