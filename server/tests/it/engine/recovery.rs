@@ -434,7 +434,8 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
     let limit = Duration::from_secs(60 + 1) + expiry;
-    let command = Command { script: Some("echo printed".to_owned()), ..Command::default() };
+    // More lines than are written with its settlement.
+    let command = Command { script: Some("seq 9999".to_owned()), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
     steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
