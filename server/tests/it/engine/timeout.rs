@@ -112,7 +112,8 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let script = format!("echo printed; echo done > {}", fifo.display());
+    // More lines than are written with its settlement: it waits for a writer that is not there.
+    let script = format!("seq 9999; echo done > {}", fifo.display());
     let command = Command { script: Some(script), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps) = world.by_hand().await;
