@@ -1,4 +1,5 @@
 import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
 
 const TASK = `name timeoutSeconds killGraceSeconds
   retry { maxAttempts backoff initialSeconds maxSeconds jitter } retryOn
@@ -76,4 +77,37 @@ test("an edit in the form changes what was typed and nothing else", async ({
   if (task === undefined) throw new Error("the schedule has no task");
   task.timeoutSeconds = 20;
   expect(after).toEqual(before);
+});
+
+test("a target is tried before there is a schedule", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  await page.getByRole("radio", { name: "Command" }).check();
+  await page.getByLabel("Script").fill('echo "tried for $CARILLON_NAMESPACE"; echo no >&2; exit 3');
+  await page.getByRole("button", { name: "Test call" }).click();
+  const trial = page.getByTestId("trial");
+  await expect(page.getByTestId("trial-outcome")).toHaveAttribute("data-state", "failed");
+  await expect(page.getByTestId("trial-outcome")).toContainText("exit code 3");
+  await expect(trial.getByLabel("What the target wrote")).toContainText("tried for default");
+  await page.getByLabel("Script").fill("exit 0");
+  await page.getByRole("button", { name: "Test call" }).click();
+  await expect(page.getByTestId("trial-outcome")).toHaveAttribute("data-state", "succeeded");
+  await page.getByRole("radio", { name: "Nothing, a rehearsal" }).check();
+  await expect(trial).toBeHidden();
+});
+
+test("a crowded minute is told while one types, and left with one press", async ({ page, server, admin }) => {
+  const one = (name: string) => `  ${name}: { when: "17 3 * * *", task: { target: { noop: {} } } }\n`;
+  deploy(server, "crowd", `module: crowd\nschedules:\n${one("crowd-a")}${one("crowd-b")}`);
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const expression = page.getByLabel("Expression 1");
+  await expression.fill("17 3 * * *");
+  const crowd = page.getByTestId("preview-crowd");
+  await expect(crowd).toContainText("goes from 2 to 3 starts");
+  await expect(crowd.getByRole("button", { name: /Use \d+ \d+ \* \* \*, alone/ }).first()).toBeVisible();
+  await crowd.getByRole("button", { name: "Use H 3 * * *" }).click();
+  await expect(expression).toHaveValue("H 3 * * *");
+  await expression.fill("18 3 * * *");
+  await expect(crowd).toBeEmpty();
 });

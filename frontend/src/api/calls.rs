@@ -8,7 +8,7 @@ pub(crate) mod workers;
 
 pub(crate) use self::orders::{
     Many, Order, create_schedule, delete_schedule, order_schedules, pause_schedule,
-    resume_schedule, rollback_schedule, set_favourite, skip_next, trigger_schedule,
+    resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
     undelete_schedule, update_schedule,
 };
 use super::{
@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics,
-        Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place, Preview,
-        PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict,
-        Viewer, WorkProblem,
+        AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
+        LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place,
+        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats,
+        SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Tallies,
+        Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -324,6 +324,16 @@ pub(crate) fn preview(
         namespace,
         schedule_id,
     })
+}
+
+/// What a timing would add to the minutes of the next week, beside all other schedules of the namespace.
+pub(crate) fn candidate(
+    timing: operations::candidate::TimingInput,
+    namespace: String,
+    schedule_id: Option<String>,
+) -> Ask<Candidate> {
+    let variables = operations::candidate::Variables { namespace, timing, schedule_id };
+    Ask::new::<operations::Candidate>(variables)
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {

@@ -82,6 +82,8 @@ operations! {
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
     Run = "graphql/run.graphql", "/run" => RunDetail;
     Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
+    Candidate = "graphql/candidate.graphql", "/upcomingByMinute/candidate" => crate::model::Candidate;
+    TestCall = "graphql/test_call.graphql", "/testCall" => crate::model::TestCall;
     AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;

@@ -42,6 +42,7 @@ mod schedule;
 mod states;
 mod tallies;
 mod task;
+mod test_call;
 mod timing;
 mod viewer;
 mod workers;
@@ -93,6 +94,7 @@ pub(crate) use states::{
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
-pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
+pub(crate) use test_call::TestCall;
+pub(crate) use timing::{Candidate, Preview, PreviewFire, Problem, QuieterShift, Warning};
 pub(crate) use viewer::{SavedView, Viewer};
 pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

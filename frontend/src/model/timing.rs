@@ -56,3 +56,29 @@ pub(crate) struct Preview {
     pub(crate) problem: Option<Problem>,
     pub(crate) fires_per_year: Option<i64>,
 }
+
+/// What a timing that is not saved yet would add to the minutes of the next week.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Candidate {
+    /// The busiest of its minutes; none where it does not fire in that week.
+    pub(crate) busiest: Option<CandidateStart>,
+    /// The quietest first.
+    pub(crate) quieter: Vec<QuieterShift>,
+}
+
+/// A minute in which it fires.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct CandidateStart {
+    pub(crate) at: Moment,
+    /// Starts without it.
+    pub(crate) before: i64,
+    /// Starts with it.
+    pub(crate) after: i64,
+}
+
+/// So many minutes later, or earlier if negative, its busiest minute has fewer starts.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct QuieterShift {
+    pub(crate) minutes: i64,
+    pub(crate) starts: i64,
+}

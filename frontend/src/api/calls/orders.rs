@@ -12,7 +12,7 @@ use crate::{
             UpdateSchedule,
         },
     },
-    model::{CatchUp, ManyOutcome},
+    model::{CatchUp, ManyOutcome, TestCall},
     time::Moment,
 };
 
@@ -49,6 +49,11 @@ pub(crate) fn resume_schedule(id: String, missed: CatchUp, key: String) -> Ask<S
 
 pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
+}
+
+/// Calls a target once, for nobody's schedule.
+pub(crate) fn test_call(input: operations::test_call::TestCallInput) -> Ask<TestCall> {
+    Ask::new::<operations::TestCall>(operations::test_call::Variables { input })
 }
 
 /// Answers the new run's id.

@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, TimingPlan, Work};
 use crate::{
-    api::{create_schedule, preview_input, update_schedule},
+    api::{candidate_input, create_schedule, preview_input, test_call_input, update_schedule},
     model::{Misfire, Pair},
     pages::task_form::{Action, TaskPlan},
 };
@@ -26,7 +26,7 @@ macro_rules! timing_inputs {
     )+};
 }
 
-macro_rules! work_inputs {
+macro_rules! target_inputs {
     ($($operation:ident),+) => {$(
         /// Nothing for an event to publish, which the form has no fields for.
         impl From<Action> for Option<$operation::TargetInput> {
@@ -73,7 +73,11 @@ macro_rules! work_inputs {
                 })
             }
         }
+    )+};
+}
 
+macro_rules! work_inputs {
+    ($($operation:ident),+) => {$(
         impl From<Work> for (Option<String>, Option<$operation::TaskInput>) {
             fn from(work: Work) -> Self {
                 match work {
@@ -121,7 +125,8 @@ macro_rules! work_inputs {
     )+};
 }
 
-timing_inputs!(preview_input, create_schedule, update_schedule);
+timing_inputs!(preview_input, candidate_input, create_schedule, update_schedule);
+target_inputs!(create_schedule, update_schedule, test_call_input);
 work_inputs!(create_schedule, update_schedule);
 
 /// A new schedule.

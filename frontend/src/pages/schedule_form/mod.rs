@@ -13,9 +13,11 @@
 //! - `errors`: which error belongs under which field
 //! - `identity`, `timing`, `policies`, `target`: the sections
 //! - `yaml`: the same as a module's file
-//! - `preview`: what the timing would do
+//! - `preview`: what the timing would do; `crowd`: how many others start when it does
+//! - `trial`: the target, called once
 
 mod builder;
+mod crowd;
 mod draft;
 mod errors;
 mod fixes;
@@ -27,6 +29,7 @@ mod policies;
 mod preview;
 mod target;
 mod timing;
+mod trial;
 mod yaml;
 
 use std::sync::Arc;
@@ -143,8 +146,8 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
     let (address, actor, once) = (use_address(), use_actor(), use_once());
     let busy = RwSignal::new(false);
     let kept = use_draft(&start.key, move || draft.kept(), move |text| draft.restore(text));
-    let answer = preview::use_preview(draft, start.schedule);
-    let errors = Errors::new(answer);
+    let answers = preview::use_preview(draft, start.schedule.clone());
+    let errors = Errors::new(answers.preview);
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         if busy.get_untracked() {
@@ -181,10 +184,11 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
                 {identity::identity(draft, errors)}
                 {timing::timing(draft, errors)}
                 {target::target(draft, errors)}
+                {trial::trial(draft, errors, start.schedule)}
                 {policies::policies(draft, errors)}
             </div>
             <div class="form-side">
-                {preview::panel(answer, draft)}
+                {preview::panel(answers, draft)}
                 {yaml::panel(draft)}
                 <div role="alert">{refused}</div>
                 <div class="form-foot">

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::{draft::Draft, fixes::fixes, plan::TimingPlan};
+use super::{crowd, draft::Draft, fixes::fixes, plan::TimingPlan};
 use crate::{
     api::{self},
     components::live,
     data::{Load, use_load},
-    model::Preview,
+    model::{Candidate, Preview},
     pages::schedule::fire_table,
     state::use_address,
 };
@@ -17,8 +17,15 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
+/// What the server says of the timing: what it would do, and how busy the minutes are in which it would.
+#[derive(Clone, Copy)]
+pub(super) struct Answers {
+    pub(super) preview: Load<Preview>,
+    pub(super) candidate: Load<Candidate>,
+}
+
 /// Asks the server a moment after the last key; an answer that is overtaken is dropped.
-pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Load<Preview> {
+pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     let address = use_address();
     let settled = RwSignal::new(None::<(TimingPlan, Vec<String>)>);
     let timer = StoredValue::new(None::<TimeoutHandle>);
@@ -37,14 +44,21 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Load<Previe
         timer.set_value(set_timeout_with_handle(move || settled.set(Some(timing)), PAUSE).ok());
     });
     on_cleanup(stop);
-    use_load(move || {
+    let edited = schedule.clone();
+    let preview = use_load(move || {
         let (timing, calendars) = settled.get()?;
         Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
-    })
+    });
+    let candidate = use_load(move || {
+        let (timing, _) = settled.get()?;
+        Some(api::candidate(timing.into(), address.namespace(), edited.clone()))
+    });
+    Answers { preview, candidate }
 }
 
 /// Words, warnings and the next fires.
-pub(super) fn panel(answer: Load<Preview>, draft: Draft) -> AnyView {
+pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
+    let answer = answers.preview;
     let per_year = move || answer.with(|preview| preview.fires_per_year).flatten().map(yearly);
     let failure = move || {
         answer.loading.failure().map(|failure| {
@@ -68,6 +82,7 @@ pub(super) fn panel(answer: Load<Preview>, draft: Draft) -> AnyView {
                 {move || failure()}
             </div>
             <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
+            <div data-testid="preview-crowd">{answers.candidate.draw(move |candidate| crowd::line(candidate, draft))}</div>
             {fires}
         </section>
     }

@@ -1,0 +1,118 @@
+//! How many schedules start in the minutes in which this one would, and quieter ones to choose.
+
+use leptos::prelude::*;
+
+use super::draft::Draft;
+use crate::{
+    components::when_relative,
+    model::{Candidate, QuieterShift},
+};
+
+/// How many quieter minutes are offered.
+const OFFERED: usize = 3;
+
+/// One line, with what could be written instead; nothing where nobody else starts then.
+pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
+    let Some(busiest) = candidate.busiest.as_ref().filter(|busiest| busiest.before > 0) else {
+        return ().into_any();
+    };
+    let zone = draft.zone.get_untracked();
+    let zone = Some(zone.trim().to_owned()).filter(|zone| !zone.is_empty());
+    let starts = format!(" goes from {} to {} starts. ", busiest.before, busiest.after);
+    view! {
+        <p class="crowd">{when_relative(busiest.at, zone)}{starts}{offers(&candidate.quieter, draft)}</p>
+    }
+    .into_any()
+}
+
+/// Where one expression says when: the same in quieter minutes, or spread by the server.
+fn offers(quieter: &[QuieterShift], draft: Draft) -> AnyView {
+    let only = draft.expressions.with_untracked(|all| match all.as_slice() {
+        [(_, expression)] => Some(*expression),
+        _ => None,
+    });
+    let Some(expression) = only else { return ().into_any() };
+    let now = expression.get_untracked();
+    let shifts = quieter.iter().filter_map(|shift| {
+        let words =
+            if shift.starts == 1 { "alone".to_owned() } else { format!("{} starts", shift.starts) };
+        Some((shifted(&now, shift.minutes)?, words))
+    });
+    let spread = spread(&now).map(|text| (text, "spread by its name".to_owned()));
+    let offers = shifts.take(OFFERED).chain(spread).map(|(text, words)| {
+        let (written, shown) = (text.clone(), text);
+        view! {
+            <button type="button" class="query-view" on:click=move |_| expression.set(written.clone())>
+                "Use "<code>{shown}</code>{format!(", {words}")}
+            </button>
+        }
+        .into_any()
+    });
+    view! { <span class="query-views" role="group" aria-label="Quieter minutes">{offers.collect::<Vec<_>>()}</span> }
+        .into_any()
+}
+
+/// The expression so many minutes later, where that changes no field but minute and hour.
+fn shifted(expression: &str, minutes: i64) -> Option<String> {
+    let fields: Vec<&str> = expression.split_whitespace().collect();
+    let [minute, hour, rest @ ..] = fields.as_slice() else { return None };
+    if rest.len() != 3 {
+        return None;
+    }
+    let minute: i64 = minute.parse().ok()?;
+    let moved = minute + minutes;
+    let (carried, minute) = (moved.div_euclid(60), moved.rem_euclid(60));
+    let hour = match (carried, hour.parse::<i64>()) {
+        (0, _) => (*hour).to_owned(),
+        // Every hour, at another minute of it.
+        (_, Err(_)) if *hour == "*" => "*".to_owned(),
+        (_, Err(_)) => return None,
+        // Another day is another meaning of the fields behind.
+        (_, Ok(hour)) => {
+            let hour = hour + carried;
+            if !(0..24).contains(&hour) {
+                return None;
+            }
+            hour.to_string()
+        }
+    };
+    Some(format!("{minute} {hour} {}", rest.join(" ")))
+}
+
+/// The expression with its fixed minute left to the server, which takes one by the schedule's name.
+fn spread(expression: &str) -> Option<String> {
+    let (minute, rest) = expression.trim().split_once(char::is_whitespace)?;
+    let is_fixed = minute.parse::<u8>().is_ok() && rest.split_whitespace().count() == 4;
+    is_fixed.then(|| format!("H {}", rest.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_changes_minute_and_hour_alone() {
+        let to = |text: &str, minutes| shifted(text, minutes);
+        assert_eq!(to("0 2 * * *", 5).unwrap(), "5 2 * * *");
+        assert_eq!(to("0 2 * * 1-5", -7).unwrap(), "53 1 * * 1-5");
+        assert_eq!(to("55 * * * *", 10).unwrap(), "5 * * * *");
+        assert_eq!(to("50 */2 * * *", 3).unwrap(), "53 */2 * * *");
+        for (text, minutes) in
+            [("0 0 * * *", -1), ("59 23 * * *", 1), ("50 */2 * * *", 30), ("*/5 * * * *", 1)]
+        {
+            assert_eq!(to(text, minutes), None, "{text}");
+        }
+        for text in ["@daily", "0 0 2 * * *", "H 2 * * *", ""] {
+            assert_eq!(to(text, 1), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_minute_can_be_spread() {
+        assert_eq!(spread("0 2 * * *").unwrap(), "H 2 * * *");
+        assert_eq!(spread(" 30  2 * * MON").unwrap(), "H 2 * * MON");
+        for text in ["*/5 * * * *", "H 2 * * *", "0 0 2 * * *", "@daily", "0"] {
+            assert_eq!(spread(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The target, called once with what the form says now: no schedule and no run comes of it.
+
+use leptos::prelude::*;
+
+use super::{draft::Draft, errors::Errors, fail};
+use crate::{
+    api::{self, test_call_input},
+    components::{Look, button, json_view, live},
+    data::use_actor,
+    model::{Failure, TestCall},
+    state::use_address,
+    time::duration,
+};
+
+/// The longest that a call may take, in seconds.
+const LONGEST: f64 = 20.0;
+
+/// The button, and what came of it. Nothing for what cannot be called from here: a workflow that exists, an event with
+/// settings that the form does not show, and what does nothing.
+pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> AnyView {
+    let (address, actor) = (use_address(), use_actor());
+    let (busy, found) = (RwSignal::new(false), RwSignal::new(None::<TestCall>));
+    let call = move || {
+        if busy.get_untracked() {
+            return;
+        }
+        let input = match untrack(|| input(draft, address.namespace(), schedule.clone())) {
+            Ok(input) => input,
+            Err(wrong) => return fail(errors, wrong),
+        };
+        errors.clear();
+        busy.set(true);
+        found.set(None);
+        actor.send(api::test_call(input), move |outcome| {
+            // The page may be gone by then.
+            let _ = busy.try_set(false);
+            match outcome {
+                Ok(call) => drop(found.try_set(Some(call))),
+                Err(wrong) => fail(errors, wrong),
+            }
+        });
+    };
+    let kind = Memo::new(move |_| draft.task.kind.get());
+    let is_hidden = move || matches!(kind.get().as_str(), "publish" | "workflow" | "noop");
+    let outcome = live(move || match found.get() {
+        Some(call) => outcome(&call),
+        None => ().into_any(),
+    });
+    view! {
+        <section class="panel trial" aria-label="Test call" data-testid="trial" hidden=is_hidden>
+            <div class="trial-line">
+                {button(Look::Plain, None, "Test call", call)}
+                <span class="muted">"Calls the target once, with what stands above. No run comes of it."</span>
+            </div>
+            <div role="status">
+                {move || busy.get().then_some("The target is at work.")}
+                {outcome}
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn input(
+    draft: Draft,
+    namespace: String,
+    schedule_id: Option<String>,
+) -> Result<test_call_input::TestCallInput, Failure> {
+    let task = draft.task.plan()?;
+    let context = serde_json::from_str(&draft.context.get_untracked())
+        .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))?;
+    let timeout_seconds = task.timeout.min(LONGEST);
+    let target: Option<test_call_input::TargetInput> = task.action.into();
+    let unknown =
+        || Failure::of_field("target", "This target cannot be called from here.".to_owned());
+    Ok(test_call_input::TestCallInput {
+        namespace,
+        target: target.ok_or_else(unknown)?,
+        context: Some(context),
+        timeout_seconds,
+        schedule_id,
+    })
+}
+
+fn outcome(call: &TestCall) -> AnyView {
+    let state = if call.succeeded { "succeeded" } else { "failed" };
+    let mut words = vec![(if call.succeeded { "It succeeded" } else { "It failed" }).to_owned()];
+    words.extend(call.http_status.map(|status| format!("status {status}")));
+    words.extend(call.exit_code.map(|code| format!("exit code {code}")));
+    words.push(format!("after {}", duration(call.duration_ms)));
+    let error =
+        call.error.clone().map(|error| view! { <p class="form-error">{error}</p> }.into_any());
+    let log = (!call.log.is_empty()).then(|| {
+        view! { <pre class="json" tabindex="0" role="region" aria-label="What the target wrote">{call.log.join("\n")}</pre> }
+            .into_any()
+    });
+    let output = call.output.as_ref().map(|output| json_view(output, "What the target gave back"));
+    view! {
+        <p data-testid="trial-outcome" data-state=state>{format!("{}.", words.join(", "))}</p>
+        {error}
+        {log}
+        {output}
+    }
+    .into_any()
+}
