@@ -201,6 +201,8 @@ const PAGES: [string, string][] = [
   ["/upcoming?tab=clocks", "Upcoming"],
   ["/groups", "Groups"],
   ["/workflows", "Workflows"],
+  ["/workflows/new", "New workflow"],
+  ["/workflows/new?tab=text", "New workflow"],
   ["/modules", "Modules"],
   ["/modules/named/planning", "planning"],
   ["/settings/profile", "Profile"],

@@ -41,6 +41,7 @@ const card = (page: Page, name: string) =>
 const node = (page: Page, name: RegExp) => page.locator(".dag").getByRole("button", { name });
 const tab = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Ways to edit" }).getByRole("link", { name });
+const refusal = (page: Page) => page.locator("form").getByRole("alert");
 const text = (page: Page) => page.getByLabel("Workflow (JSON)");
 
 test("a workflow of two tasks is made in the form, and becomes version 2", async ({
@@ -128,7 +129,7 @@ test("the text and the form are one, and what cannot be is refused where it stan
   await expect(card(page, "b")).toContainText("“nobody” is no task of this workflow");
   const stranger = card(page, "b").getByRole("checkbox", { name: "nobody" });
   await expect(stranger).toBeFocused();
-  await expect(page.getByRole("alert")).toContainText("Not saved: see Waits for.");
+  await expect(refusal(page)).toContainText("Not saved: see Waits for.");
   await expect(page.getByLabel("Note for the log")).toHaveValue("from the text");
   await stranger.uncheck();
   await expect(stranger).toHaveCount(0);
@@ -140,7 +141,7 @@ test("the text and the form are one, and what cannot be is refused where it stan
   await expect(card(page, "a")).toContainText("a → b → a is a circle");
   await expect(card(page, "b")).toContainText("Needs mending");
   await page.getByRole("button", { name: "Create workflow" }).click();
-  await expect(page.getByRole("alert")).toContainText("Not saved");
+  await expect(refusal(page)).toContainText("Not saved");
   await card(page, "a").getByRole("checkbox", { name: "b", exact: true }).uncheck();
 
   // A broken text stays, whatever becomes of the form.
@@ -154,7 +155,7 @@ test("the text and the form are one, and what cannot be is refused where it stan
   await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(page).toHaveURL(/tab=text/);
   await expect(text(page)).toHaveValue(broken);
-  await expect(page.getByRole("alert")).toContainText("Not saved: see Workflow (JSON).");
+  await expect(refusal(page)).toContainText("Not saved: see Workflow (JSON).");
   await page.getByRole("button", { name: "Give up the text" }).click();
   await expect(text(page)).toHaveValue(/"maxParallel": 3/);
   await page.getByRole("button", { name: "Create workflow" }).click();
@@ -201,7 +202,7 @@ test("an edit changes what was typed and nothing else, and a newer version is no
         needs: ["work"],
         target: {
           publish: {
-            to: { redis: { connection: { servers: ["127.0.0.1:1"] }, stream: "x", maxLength: 9 } },
+            to: { redis: { connection: { servers: ["broker.example.org"] }, stream: "x", maxLength: 9 } },
             event: { mode: "BINARY", type: "done" },
           },
         },
@@ -225,7 +226,7 @@ test("an edit changes what was typed and nothing else, and a newer version is no
   await page.getByLabel("Tasks at once").fill("5");
   await server.ask(UPDATE, { input: { id, expectedVersion: 2, maxParallel: 6 } });
   await page.getByRole("button", { name: "Save changes" }).click();
-  await expect(page.getByRole("alert")).toContainText("Somebody was quicker");
+  await expect(refusal(page)).toContainText("Somebody was quicker");
   expect((await server.ask<Read>(READ, { name: "kept" })).workflow.maxParallel).toBe(6);
 });
 
@@ -243,7 +244,7 @@ test("the server's errors stand at their fields, and typed work survives leaving
   await page.getByRole("button", { name: "Create workflow" }).click();
   // The second card was open; the field with the error is in the first.
   await expect(page.getByLabel("URL")).toBeFocused();
-  await expect(page.getByRole("alert")).toContainText("Not saved: see URL.");
+  await expect(refusal(page)).toContainText("Not saved: see URL.");
   await expect(page.getByLabel("URL")).toHaveAttribute("aria-invalid", "true");
 
   await page.getByRole("link", { name: "Cancel" }).click();
@@ -295,7 +296,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.getByLabel("Name", { exact: true }).fill("looked-at");
         await page.getByLabel("Task name").fill("a-task-with-quite-a-long-name-for-a-phone");
         await page.getByRole("button", { name: "Add task" }).click();
-        await card(page, "task-1").getByRole("checkbox").check();
+        await card(page, "task-1").getByRole("checkbox", { name: "a-task-with" }).check();
         await page.getByRole("radio", { name: "HTTP request" }).check();
         await fits("form");
         await page.getByLabel("Task name").fill("");

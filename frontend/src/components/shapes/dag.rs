@@ -112,7 +112,7 @@ pub(crate) fn dag(
             <div class="dag-tools">
                 {tool("Enlarge", "+", STEP)}
                 {tool("Make smaller", "−", 1.0 / STEP)}
-                {tool("Show all", "Fit", 0.0)}
+                {tool("Fit all", "Fit", 0.0)}
             </div>
             <div
                 class="dag-frame"
@@ -171,20 +171,24 @@ fn box_of(node: &DagNode, (x, y): (f64, f64), chosen: &str, choose: Callback<Str
             <title>{node.name.clone()}</title>
             <rect x=x y=y width=NODE_WIDTH height=NODE_HEIGHT rx="7"/>
             <circle cx=x + 15.0 cy=y + 16.0 r="4"/>
-            <text class="dag-name" x=x + 26.0 y=y + 20.0>{cut(&node.name)}</text>
+            // The blank keeps the two apart in the text that is seen, which the label repeats.
+            <text class="dag-name" x=x + 26.0 y=y + 20.0>{format!("{} ", cut(&node.name))}</text>
             <text class="dag-word" x=x + 26.0 y=y + 35.0>{node.word.clone()}</text>
         </g>
     }
     .into_any()
 }
 
+/// What is seen of a node, as one may say it to the computer; then the rest.
 fn label(node: &DagNode) -> String {
     let needs = if node.needs.is_empty() {
         "needs nothing".to_owned()
     } else {
         format!("needs {}", node.needs.join(", "))
     };
-    format!("{}, {}; {needs}", node.name, node.word.to_lowercase())
+    let shown = cut(&node.name);
+    let full = if shown == node.name { String::new() } else { format!("in full {}; ", node.name) };
+    format!("{shown}, {}; {full}{needs}", node.word.to_lowercase())
 }
 
 /// A name that fits into a node.
@@ -240,6 +244,10 @@ mod tests {
     fn a_node_says_what_it_needs() {
         assert_eq!(label(&node("build", &["fetch"])), "build, waiting; needs fetch");
         assert_eq!(label(&node("fetch", &[])), "fetch, waiting; needs nothing");
+        let long = label(&node("a-name-that-is-too-long-for-it", &["fetch"]));
+        let wanted =
+            "a-name-that-is-too-l…, waiting; in full a-name-that-is-too-long-for-it; needs fetch";
+        assert_eq!(long, wanted);
     }
 
     #[test]

@@ -10,6 +10,8 @@ const ROW: usize = 18;
 const BEYOND: usize = 20;
 /// Letters in the probe.
 const LETTERS: i32 = 20;
+/// So many lines go on paper, the last ones; a longer log is downloaded instead.
+const PRINTED: usize = 5_000;
 /// So near to its end the log counts as followed.
 const NEAR: i32 = 24;
 
@@ -32,7 +34,12 @@ pub(super) struct Sight {
 
 pub(super) fn use_sight(kept: Kept) -> Sight {
     let (top, inner) = (RwSignal::new(0), RwSignal::new(600));
+    let prints = use_printing();
     let range = Memo::new(move |_| {
+        if prints.get() {
+            let shown = kept.with(Log::shown);
+            return (shown.saturating_sub(PRINTED), shown);
+        }
         let (top, inner) = (pixels(top.get()), pixels(inner.get()));
         let from = (top / ROW).saturating_sub(BEYOND);
         let to = (top + inner) / ROW + BEYOND;
@@ -66,6 +73,22 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     let resized = window_event_listener(ev::resize, move |_| sight.measure());
     on_cleanup(move || resized.remove());
     sight
+}
+
+/// Whether the page is on its way to paper, which has no frame to scroll.
+fn use_printing() -> RwSignal<bool> {
+    let prints = RwSignal::new(false);
+    let before = window_event_listener(ev::Custom::<ev::Event>::new("beforeprint"), move |_| {
+        prints.set(true)
+    });
+    let after = window_event_listener(ev::Custom::<ev::Event>::new("afterprint"), move |_| {
+        prints.set(false)
+    });
+    on_cleanup(move || {
+        before.remove();
+        after.remove();
+    });
+    prints
 }
 
 fn pixels(length: i32) -> usize {

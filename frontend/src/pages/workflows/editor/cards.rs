@@ -7,7 +7,7 @@ use web_sys::HtmlElement;
 use super::{
     draft::{Draft, Need, TaskDraft},
     errors::Errors,
-    picture::kind_word,
+    picture::{kind_word, shown},
 };
 use crate::{
     components::{Field, Glyph, icon, icon_button, keyed, live},
@@ -71,10 +71,7 @@ fn card(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
         let now = draft.chosen.get_untracked();
         draft.chosen.set(if now == Some(key) { None } else { Some(key) });
     };
-    let name = Memo::new(move |_| {
-        let name = task.name();
-        if name.is_empty() { "Task without a name".to_owned() } else { name }
-    });
+    let name = Memo::new(move |_| shown(&task.name()).to_owned());
     let mark = live(move || {
         if !errors.has(key) {
             return ().into_any();
@@ -227,7 +224,7 @@ fn need_box(task: TaskDraft, place: Place, need: Need, name: String, note: &str)
         let is_in = is_in.clone();
         move || (wrong.with(Option::is_some) && is_in()).then_some("true")
     };
-    let words = if name.is_empty() { "Task without a name".to_owned() } else { name };
+    let words = shown(&name).to_owned();
     view! {
         <label class="switch-member">
             <input

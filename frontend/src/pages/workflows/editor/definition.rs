@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(broken.message, "expected `,` or `}`");
         let misspelt = TEXT.replace("\"needs\"", "\"need\"");
         let broken = Definition::read(&misspelt).unwrap_err();
-        assert_eq!(broken.line, 15);
+        assert_eq!(broken.line, 16);
         assert!(broken.message.contains("unknown field `need`"), "{}", broken.message);
     }
 

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::{
     draft::Draft,
     graph::{Problem, problems},
+    picture::shown,
 };
 use crate::{model::Failure, pages::task_form::FieldErrors};
 
@@ -61,8 +62,8 @@ impl Errors {
         let (key, message) = self
             .graph
             .with(|graph| graph.first().map(|first| (first.key, first.message.clone())))?;
-        let name = self.draft.task(key).map(|task| task.name()).filter(|name| !name.is_empty());
-        Some(format!("Task {}: {message}", name.as_deref().unwrap_or("without a name")))
+        let name = self.draft.task(key).map(|task| task.name()).unwrap_or_default();
+        Some(format!("Task {}: {message}", shown(&name)))
     }
 
     /// The same as a refusal, about the task that is shown if that is one of them.

@@ -11,10 +11,10 @@ pub(super) fn picture(draft: Draft, errors: Errors) -> AnyView {
     let nodes = Memo::new(move |_| nodes(draft, errors));
     let chosen = Memo::new(move |_| {
         let key = draft.chosen.get()?;
-        draft.task(key).map(|task| task.name())
+        draft.task(key).map(|task| shown(&task.name()).to_owned())
     });
     let choose = Callback::new(move |name: String| {
-        let found = untrack(|| draft.nodes()).into_iter().find(|node| node.name == name);
+        let found = untrack(|| draft.nodes()).into_iter().find(|node| shown(&node.name) == name);
         if let Some(node) = found {
             draft.chosen.set(Some(node.key));
             super::cards::show(node.key);
@@ -36,13 +36,18 @@ fn nodes(draft: Draft, errors: Errors) -> Vec<DagNode> {
         let is_wrong = errors.has(task.key);
         let kind = task.fields.kind.with(|kind| kind_word(kind));
         DagNode {
-            name: node.name,
+            name: shown(&node.name).to_owned(),
             state: if is_wrong { "failed" } else { "" },
-            word: if is_wrong { format!("{kind}, needs mending") } else { kind.to_owned() },
-            needs: node.needs,
+            word: if is_wrong { "Needs mending" } else { kind }.to_owned(),
+            needs: node.needs.iter().map(|name| shown(name).to_owned()).collect(),
         }
     };
     tasks.iter().zip(draft.nodes()).map(node).collect()
+}
+
+/// A name to be seen, where there is none yet.
+pub(super) fn shown(name: &str) -> &str {
+    if name.is_empty() { "without a name" } else { name }
 }
 
 /// What a kind of target is called where there is little room.

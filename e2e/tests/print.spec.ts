@@ -1,0 +1,56 @@
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+test.use({ colorScheme: "dark" });
+
+test("a run is printed without the frame, in light colours and with its whole log", async ({
+  page,
+  server,
+  admin,
+}, info) => {
+  deploy(
+    server,
+    "printed",
+    `
+module: printed
+workflows:
+  printed:
+    tasks:
+      - { name: count, target: { command: { script: "for i in $(seq 1 400); do echo number $i; done" } } }
+      - { name: fail, needs: [count], target: { command: { script: "echo no >&2; exit 3" } } }
+schedules:
+  printed: { when: "0 0 1 1 *", workflow: printed }
+`,
+  );
+  const find = `{ schedule(name: "printed") { id } }`;
+  const { schedule } = await server.ask<{ schedule: { id: string } }>(find, {});
+  const trigger = `mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }`;
+  const answer = await server.ask<{ triggerSchedule: { run: { id: string } } }>(trigger, schedule);
+  await page.goto(`/runs/${answer.triggerSchedule.run.id}`);
+  await signIn(page, admin);
+  const state = page.getByTestId("run-state");
+  await expect(state).toHaveAttribute("data-state", "failed");
+  const lines = page.getByTestId("log-line");
+  await expect(lines.filter({ hasText: "number 400" })).toBeAttached();
+  expect(await lines.count()).toBeLessThan(150);
+
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await expect(lines).toHaveCount(401);
+  await expect(page.getByRole("navigation", { name: "Main" })).toBeHidden();
+  await expect(page.getByRole("button")).toHaveCount(0);
+  await expect(page.getByLabel("Search the log")).toBeHidden();
+  await expect(state).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Facts" })).toBeVisible();
+  await expect(page.getByRole("table", { name: "Attempts" })).toContainText("exit 3");
+  await expect(page.locator("body")).toHaveCSS("background-color", "rgb(255, 255, 255)");
+  // Each line has a place of its own: nothing is behind a scroll bar.
+  const log = await page.getByRole("log").boundingBox();
+  expect(log?.height).toBeGreaterThan(400 * 16);
+  await page.screenshot({ path: info.outputPath("printed.png"), fullPage: true });
+
+  await page.emulateMedia({ media: null });
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  await expect(page.getByRole("button", { name: "Run again" })).toBeVisible();
+  await expect.poll(() => lines.count()).toBeLessThan(150);
+});
