@@ -47,7 +47,7 @@ schedules:
   // Each line has a place of its own: nothing is behind a scroll bar.
   const log = await page.getByRole("log").boundingBox();
   expect(log?.height).toBeGreaterThan(400 * 16);
-  await page.screenshot({ path: info.outputPath("printed.png"), fullPage: true });
+  await page.screenshot({ path: info.outputPath("printed.png"), fullPage: false });
 
   await page.emulateMedia({ media: null });
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
