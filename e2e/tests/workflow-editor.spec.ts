@@ -290,7 +290,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.describe(`${colorScheme}, ${width} wide`, () => {
       test.use({ colorScheme, viewport: { width, height: 900 } });
 
-      test("the editor has no violation and is not wider than the window", async ({ page, admin }, info) => {
+      test("the editor has no violation and is not wider than the window", async ({ page, admin }) => {
         const look = `${colorScheme}, ${width} wide`;
         const fits = async (what: string) => {
           const surplus = await page.evaluate(
@@ -298,7 +298,6 @@ for (const colorScheme of ["light", "dark"] as const) {
           );
           expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
           await hasNoViolations(page, `${what}, ${look}`);
-          await page.screenshot({ path: info.outputPath(`${what}.png`), fullPage: true });
         };
         await page.goto("/ns/default/workflows/new");
         await signIn(page, admin);
