@@ -61,6 +61,7 @@ test("a workflow of two tasks is made in the form, and becomes version 2", async
   await page.getByRole("radio", { name: "HTTP request" }).check();
   await page.getByLabel("URL").fill("https://example.org/reports");
   await card(page, "send").getByRole("checkbox", { name: "fetch" }).check();
+  await expect(card(page, "send").getByRole("checkbox", { name: "fetch" })).toBeFocused();
   await expect(node(page, /^send/)).toHaveAccessibleName(/needs fetch/);
   await expect(page.locator(".dag-edge")).toHaveCount(1);
 
@@ -131,7 +132,7 @@ test("the text and the form are one, and what cannot be is refused where it stan
   await expect(stranger).toBeFocused();
   await expect(refusal(page)).toContainText("Not saved: see Waits for.");
   await expect(page.getByLabel("Note for the log")).toHaveValue("from the text");
-  await stranger.uncheck();
+  await stranger.click();
   await expect(stranger).toHaveCount(0);
 
   // A circle is told at both of its tasks.
@@ -254,6 +255,14 @@ test("the server's errors stand at their fields, and typed work survives leaving
   await expect(page.getByLabel("Name", { exact: true })).toHaveValue("left");
   await expect(page.getByLabel("URL")).toHaveValue("no address");
   await expect(page.getByTestId("task-card")).toHaveCount(2);
+
+  // So it does an ended session and the sign-in after it.
+  await page.getByLabel("Tasks at once").fill("7");
+  await page.context().clearCookies();
+  await page.reload();
+  await signIn(page, admin);
+  await expect(page.getByText("What you had typed is back.")).toBeVisible();
+  await expect(page.getByLabel("Tasks at once")).toHaveValue("7");
   await page.getByRole("button", { name: "Start afresh" }).click();
   await expect(page.getByLabel("Name", { exact: true })).toHaveValue("");
 });
@@ -281,7 +290,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.describe(`${colorScheme}, ${width} wide`, () => {
       test.use({ colorScheme, viewport: { width, height: 900 } });
 
-      test("the editor has no violation and is not wider than the window", async ({ page, admin }, info) => {
+      test("the editor has no violation and is not wider than the window", async ({ page, admin }) => {
         const look = `${colorScheme}, ${width} wide`;
         const fits = async (what: string) => {
           const surplus = await page.evaluate(
@@ -289,7 +298,6 @@ for (const colorScheme of ["light", "dark"] as const) {
           );
           expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
           await hasNoViolations(page, `${what}, ${look}`);
-          await page.screenshot({ path: info.outputPath(`${what}.png`), fullPage: true });
         };
         await page.goto("/ns/default/workflows/new");
         await signIn(page, admin);

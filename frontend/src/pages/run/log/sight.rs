@@ -34,7 +34,7 @@ pub(super) struct Sight {
 
 pub(super) fn use_sight(kept: Kept) -> Sight {
     let (top, inner) = (RwSignal::new(0), RwSignal::new(600));
-    let prints = use_printing();
+    let prints = RwSignal::new(false);
     let range = Memo::new(move |_| {
         if prints.get() {
             let shown = kept.with(Log::shown);
@@ -72,23 +72,22 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     });
     let resized = window_event_listener(ev::resize, move |_| sight.measure());
     on_cleanup(move || resized.remove());
+    follow_printing(sight, prints);
     sight
 }
 
-/// Whether the page is on its way to paper, which has no frame to scroll.
-fn use_printing() -> RwSignal<bool> {
-    let prints = RwSignal::new(false);
-    let before = window_event_listener(ev::Custom::<ev::Event>::new("beforeprint"), move |_| {
-        prints.set(true)
-    });
-    let after = window_event_listener(ev::Custom::<ev::Event>::new("afterprint"), move |_| {
-        prints.set(false)
+/// Knows whether the page is on its way to paper, which has no frame to scroll. Behind it the frame is as it was.
+fn follow_printing(sight: Sight, prints: RwSignal<bool>) {
+    let event = |name| ev::Custom::<ev::Event>::new(name);
+    let before = window_event_listener(event("beforeprint"), move |_| prints.set(true));
+    let after = window_event_listener(event("afterprint"), move |_| {
+        prints.set(false);
+        request_animation_frame(move || sight.measure());
     });
     on_cleanup(move || {
         before.remove();
         after.remove();
     });
-    prints
 }
 
 fn pixels(length: i32) -> usize {

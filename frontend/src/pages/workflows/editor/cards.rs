@@ -151,10 +151,15 @@ fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
 /// The other tasks, each to be needed or not; and when it starts, once it needs one.
 fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
     let wrong = place.errors.of(&["needs"]);
+    // Only other names draw the boxes anew: one that is ticked keeps the focus.
+    let names = Memo::new(move |_| {
+        let nodes = draft.nodes().into_iter();
+        nodes.map(|node| (node.key, node.name)).collect::<Vec<_>>()
+    });
+    let unknown =
+        Memo::new(move |_| names.with(|names| task.needs.with(|needs| unknown(needs, names))));
     let boxes = live(move || {
-        let names: Vec<(u32, String)> =
-            draft.nodes().into_iter().map(|node| (node.key, node.name)).collect();
-        let unknown = task.needs.with(|needs| unknown(needs, &names));
+        let (names, unknown) = (names.get(), unknown.get());
         let others = names.into_iter().filter(|(key, _)| *key != task.key);
         let tasks: Vec<AnyView> =
             others.map(|(key, name)| need_box(task, place, Need::Task(key), name, "")).collect();

@@ -81,3 +81,41 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
         pane.type_text(broken);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{ "name": "report", "tasks": [
+        { "name": "fetch", "target": { "http": { "url": "https://example.org", "expectedBody": "ok" } } },
+        { "name": "send", "needs": ["fetch", "gone"], "when": "ALWAYS", "allowFailure": true,
+          "target": { "publish": { "to": { "nats": { "subject": "x" } } } } } ] }"#;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        Owner::new().with(|| {
+            let definition = Definition::read(TEXT).unwrap();
+            let draft = Draft::of(&definition);
+            let pane = TextPane::beside(draft, None);
+            pane.type_text("{".to_owned());
+            let text = untrack(|| kept(draft, pane));
+
+            let draft = Draft::new();
+            let pane = TextPane::beside(draft, None);
+            restore(draft, pane, &text);
+            assert_eq!(untrack(|| draft.definition()), Ok(definition));
+            assert_eq!(untrack(|| pane.broken_text()).as_deref(), Some("{"));
+        });
+    }
+
+    #[test]
+    fn a_secret_is_not_kept() {
+        Owner::new().with(|| {
+            let draft = Draft::of(&Definition::read(TEXT).unwrap());
+            let pane = TextPane::beside(draft, None);
+            draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
+            pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
+            assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+        });
+    }
+}

@@ -26,18 +26,23 @@ pub(super) struct TextPane {
 
 /// The text beside a form.
 pub(super) fn use_text(draft: Draft, fixed_name: Option<String>) -> TextPane {
-    let pane = TextPane {
-        draft,
-        text: RwSignal::new(String::new()),
-        broken: RwSignal::new(None),
-        agreed: StoredValue::new(None),
-        fixed_name: StoredValue::new(fixed_name),
-    };
+    let pane = TextPane::beside(draft, fixed_name);
     Effect::new(move |_| pane.follow_form());
     pane
 }
 
 impl TextPane {
+    /// An empty text, which does not follow the form by itself.
+    pub(super) fn beside(draft: Draft, fixed_name: Option<String>) -> Self {
+        Self {
+            draft,
+            text: RwSignal::new(String::new()),
+            broken: RwSignal::new(None),
+            agreed: StoredValue::new(None),
+            fixed_name: StoredValue::new(fixed_name),
+        }
+    }
+
     /// Writes what the form holds, unless the text says so already or is broken. Tracks the form.
     fn follow_form(self) {
         let Ok(held) = self.draft.definition() else { return };
@@ -185,13 +190,7 @@ mod tests {
     fn a_broken_text_is_not_written_over_and_a_mended_one_is_taken() {
         Owner::new().with(|| {
             let draft = Draft::new();
-            let pane = TextPane {
-                draft,
-                text: RwSignal::new(String::new()),
-                broken: RwSignal::new(None),
-                agreed: StoredValue::new(None),
-                fixed_name: StoredValue::new(None),
-            };
+            let pane = TextPane::beside(draft, None);
             let text = || pane.text.get_untracked();
             untrack(|| pane.follow_form());
             assert!(text().contains("task-1"));
