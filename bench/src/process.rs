@@ -27,7 +27,7 @@ const TICKS: f64 = 100.0;
 /// CPU seconds, of users and of the kernel for them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// This process and its children that have ended; SQLite works inside it.
+    /// This process and its children, and theirs that have ended; SQLite works inside it.
     pub(crate) own: f64,
     /// The database's processes.
     pub(crate) database: f64,
@@ -78,8 +78,12 @@ impl Meter {
     pub(crate) fn read(&self) -> Result<Cpu> {
         let mut ticks = 0;
         for process in &self.own {
-            let stat = Stat::of(*process)?;
-            ticks += stat.own_ticks + stat.ended_children_ticks;
+            ticks += Stat::of(*process)?.all_ticks();
+            // Programs are started by a child, which is in its account when it has ended.
+            ticks += children(*process)?
+                .filter_map(|child| Stat::of(child).ok())
+                .map(|s| s.all_ticks())
+                .sum::<u64>();
         }
         let own = seconds(ticks);
         let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
@@ -101,6 +105,21 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / TICKS
 }
 
+/// The children of all threads of a process that have not ended.
+fn children(process: u32) -> Result<impl Iterator<Item = u32>> {
+    let tasks = format!("/proc/{process}/task");
+    let tasks = fs::read_dir(&tasks).with_context(|| format!("read {tasks}"))?;
+    let texts = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
+    // A thread may end just now.
+    let texts: Vec<String> = texts.filter_map(Result::ok).collect();
+    let children: Vec<u32> = texts
+        .iter()
+        .flat_map(|text| text.split_ascii_whitespace())
+        .filter_map(|id| id.parse().ok())
+        .collect();
+    Ok(children.into_iter())
+}
+
 struct Stat {
     parent: u32,
     own_ticks: u64,
@@ -108,6 +127,10 @@ struct Stat {
 }
 
 impl Stat {
+    fn all_ticks(&self) -> u64 {
+        self.own_ticks + self.ended_children_ticks
+    }
+
     fn of(pid: u32) -> Result<Self> {
         let path = format!("/proc/{pid}/stat");
         let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
