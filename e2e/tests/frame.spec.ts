@@ -125,7 +125,7 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await rail.getByRole("link", { name: "Overview" }).click();
   await expect(page).toHaveURL(/\/all$/);
   await expect(page.getByRole("heading", { name: "Next hour" })).toBeVisible();
-  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0);
 
   await page.goto("/all/schedules?q=name:pier-tide");
   await schedules.getByRole("link", { name: "pier-tide" }).click();

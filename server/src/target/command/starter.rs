@@ -23,7 +23,7 @@ use nix::{
         signal::{Signal, killpg},
         wait::{Id, WaitPidFlag, waitid},
     },
-    unistd::{Pid, dup},
+    unistd::Pid,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
         confinement::drop_dumpable()?;
         // A service manager asks all processes of a service to end: this one ends with the server.
         confinement::stay_when_asked_to_end()?;
-        serve(&dup(io::stdin().as_fd())?)
+        serve(&io::stdin().as_fd().try_clone_to_owned()?)
     };
     match serve() {
         Ok(()) => Some(ExitCode::SUCCESS),

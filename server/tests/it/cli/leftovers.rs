@@ -1,6 +1,11 @@
-//! What servers keep beside the database while programs run, and what is left of it.
+//! What servers keep beside the database and themselves while programs run, and what is left of it.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, thread, time::Duration};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 use super::desk::Desk;
 use crate::support::{Command, Server, TestDatabase};
@@ -53,4 +58,51 @@ async fn what_a_killed_server_left_goes_with_the_next_and_what_others_use_stays(
     assert_eq!(next.stop(), 0);
     assert_eq!(alive.server.stop(), 0);
     assert_eq!(left(temp), (0, 0));
+}
+
+/// The process that starts a server's programs.
+fn starter(server: &Server) -> Option<i32> {
+    let parent = format!(") S {} ", server.process());
+    let numbers = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut of_server = numbers.filter(|number| {
+        let read = |file: &str| fs::read_to_string(format!("/proc/{number}/{file}"));
+        let is_child = read("stat").is_ok_and(|stat| stat.contains(&parent));
+        is_child && read("cmdline").is_ok_and(|line| line.contains("start-programs"))
+    });
+    of_server.next()
+}
+
+/// Waits until a process is gone.
+fn await_end(process: i32) {
+    let is_there = || kill(Pid::from_raw(process), None).is_ok();
+    for _ in 0..600 {
+        if !is_there() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the process {process} goes on");
+}
+
+#[tokio::test]
+async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() {
+    let temp = tempfile::tempdir().unwrap();
+    let database = TestDatabase::sqlite().await;
+    let desk = desk(&database, temp.path());
+    assert_eq!(starter(&desk.server), None, "no program was started yet");
+    desk.said(&["trigger", "long"]);
+    desk.until(&["runs"], |_| left(temp.path()) == (1, 2) && starter(&desk.server).is_some());
+    let first = starter(&desk.server).unwrap();
+    kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
+    // Its program is killed with it, and the attempt ends.
+    desk.until(&["runs"], |runs| runs[0]["state"] != "RUNNING");
+
+    desk.said(&["trigger", "short"]);
+    desk.until(&["runs", "--state", "succeeded"], |runs| !runs.as_array().unwrap().is_empty());
+    let second = starter(&desk.server).unwrap();
+    assert_ne!(first, second);
+    // Killed.
+    drop(desk);
+    await_end(second);
 }

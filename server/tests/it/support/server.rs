@@ -116,6 +116,11 @@ impl Server {
         answer.json::<Value>().await.unwrap()["data"]["me"].take()
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to stop.
     pub(crate) fn ask_to_stop(&self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
