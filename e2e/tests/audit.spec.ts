@@ -59,6 +59,6 @@ test("the audit log is filtered by its address, shows what changed, and is expor
 
 test("who may not read the audit log is told so", async ({ page, server }) => {
   await page.goto("/audit");
-  await signIn(page, server.addPerson("vera", "viewer"));
+  await signIn(page, server.addPerson("vivian", "viewer"));
   await expect(page.getByRole("alert").first()).toContainText("Ask an administrator");
 });

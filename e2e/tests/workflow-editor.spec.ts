@@ -277,7 +277,7 @@ workflows:
   declared: { tasks: [{ name: one, target: { noop: {} } }] }
 `);
   await page.goto("/ns/default/workflows");
-  await signIn(page, server.addPerson("vera", "viewer"));
+  await signIn(page, server.addPerson("wanda", "viewer"));
   await expect(page.getByRole("link", { name: "declared" })).toBeVisible();
   await expect(page.getByRole("link", { name: "New workflow" })).toHaveCount(0);
   const { id } = (await server.ask<Read>(READ, { name: "declared" })).workflow;

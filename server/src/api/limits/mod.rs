@@ -72,7 +72,11 @@ fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
             Value::String(text) => bytes += text.len(),
             Value::List(values) => left.extend(values),
             Value::Object(fields) => left.extend(fields.values()),
-            _ => {}
+            Value::Null
+            | Value::Number(_)
+            | Value::Boolean(_)
+            | Value::Binary(_)
+            | Value::Enum(_) => {}
         }
         if bytes > LARGE {
             return true;
