@@ -64,9 +64,9 @@ async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: Tes
     let starts = all["upcomingByMinute"]["starts"].as_array().unwrap();
     assert_eq!(starts.iter().map(|starts| starts.as_i64().unwrap()).sum::<i64>(), 3);
     assert_eq!(all["runStats"]["isComplete"], true);
-    let usual = desk.ask(SEEN, json!({})).await;
+    let usual = desk.ask("{ schedules { nodes { name } } }", json!({})).await;
     assert_eq!(names(&usual), ["mid"]);
-    let sought = desk.ask(SEEN, json!({ "in": null, "search": "name:zed" })).await;
+    let sought = desk.ask(SEEN, json!({ "in": null, "search": "workflow:zed" })).await;
     assert_eq!((names(&sought), &sought["runs"]["totalCount"]), (vec!["zed"], &json!(1)));
 
     // Somebody of one namespace sees all of that one.
