@@ -1,6 +1,6 @@
 //! What servers keep beside the database and themselves while programs run, and what is left of it.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -74,15 +74,14 @@ fn starter(server: &Server) -> Option<i32> {
 }
 
 /// Waits until a process is gone.
-fn await_end(process: i32) {
-    let is_there = || kill(Pid::from_raw(process), None).is_ok();
-    for _ in 0..600 {
-        if !is_there() {
-            return;
+async fn await_end(process: i32) {
+    let gone = async {
+        while kill(Pid::from_raw(process), None).is_ok() {
+            tokio::task::yield_now().await;
         }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("the process {process} goes on");
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), gone).await;
+    assert!(ended.is_ok(), "the process {process} goes on");
 }
 
 #[tokio::test]
@@ -104,5 +103,5 @@ async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() 
     assert_ne!(first, second);
     // Killed.
     drop(desk);
-    await_end(second);
+    await_end(second).await;
 }
