@@ -33,13 +33,13 @@ pub(crate) struct Arguments {
     /// Where to.
     #[arg(long)]
     to: String,
-    /// For so long.
+    /// For how many seconds.
     #[arg(long)]
     seconds: u32,
-    /// So many others are all due when it begins.
+    /// How many further schedules are due together, once, when it begins.
     #[arg(long, default_value_t = 0)]
     slow: usize,
-    /// Where those send theirs.
+    /// Where the further schedules send their requests.
     #[arg(long, default_value = "")]
     slow_to: String,
 }

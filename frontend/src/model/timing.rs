@@ -76,7 +76,7 @@ pub(crate) struct CandidateStart {
     pub(crate) after: i64,
 }
 
-/// So many minutes later, or earlier if negative, its busiest minute has fewer starts.
+/// A shift in minutes, negative for earlier, after which its busiest minute has fewer starts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct QuieterShift {
     pub(crate) minutes: i64,

@@ -51,7 +51,7 @@ pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
 }
 
-/// Calls a target once, for nobody's schedule.
+/// Calls a target once, without a schedule.
 pub(crate) fn test_call(input: operations::test_call::TestCallInput) -> Ask<TestCall> {
     Ask::new::<operations::TestCall>(operations::test_call::Variables { input })
 }
