@@ -1,6 +1,6 @@
 //! The frame around every page, and the door in front of them.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, task::spawn_local};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
@@ -8,8 +8,8 @@ use crate::{
     components::{FailureNote, NoticeList, live},
     data,
     frame::{Header, PhoneBar, Rail, provide_counts},
-    model::Failure,
-    pages,
+    model::{Code as FailureCode, Failure},
+    pages::{self, Page},
     route::{Route, Scope},
     state::{self, SessionState, use_address, use_session},
 };
@@ -109,44 +109,46 @@ fn Pages() -> impl IntoView {
 }
 
 fn page(route: Option<Route>) -> AnyView {
-    match route {
-        Some(Route::Overview) => view! { <pages::Overview/> }.into_any(),
-        Some(Route::Schedules) => view! { <pages::Schedules/> }.into_any(),
-        Some(Route::NewSchedule) => view! { <pages::NewSchedule/> }.into_any(),
-        Some(Route::Schedule(id)) => view! { <pages::Schedule id=id/> }.into_any(),
-        Some(Route::EditSchedule(id)) => view! { <pages::EditSchedule id=id/> }.into_any(),
-        Some(Route::Runs) => view! { <pages::Runs/> }.into_any(),
-        Some(Route::Run(id)) => view! { <pages::Run id=id/> }.into_any(),
-        Some(Route::Cluster) => view! { <pages::Cluster/> }.into_any(),
-        Some(Route::Alerts) => view! { <pages::Alerts/> }.into_any(),
-        Some(Route::AlertRules) => view! { <pages::AlertRules/> }.into_any(),
-        Some(Route::NewAlertRule) => view! { <pages::NewAlertRule/> }.into_any(),
-        Some(Route::Upcoming) => view! { <pages::Upcoming/> }.into_any(),
-        Some(Route::Backfills) => view! { <pages::Backfills/> }.into_any(),
-        Some(Route::NewBackfill) => view! { <pages::NewBackfill/> }.into_any(),
-        Some(Route::Calendars) => view! { <pages::Calendars/> }.into_any(),
-        Some(Route::NewCalendar) => view! { <pages::NewCalendar/> }.into_any(),
-        Some(Route::Workflows) => view! { <pages::Workflows/> }.into_any(),
-        Some(Route::NewWorkflow) => view! { <pages::NewWorkflow/> }.into_any(),
-        Some(Route::Groups) => view! { <pages::Groups/> }.into_any(),
-        Some(Route::Modules) => view! { <pages::Modules/> }.into_any(),
-        Some(Route::DeployModule) => view! { <pages::DeployModule/> }.into_any(),
-        Some(Route::Profile) => view! { <pages::Profile/> }.into_any(),
-        Some(Route::People) => view! { <pages::People/> }.into_any(),
-        Some(Route::Tokens) => view! { <pages::Tokens/> }.into_any(),
-        Some(Route::Secrets) => view! { <pages::Secrets/> }.into_any(),
-        Some(Route::Namespaces) => view! { <pages::Namespaces/> }.into_any(),
-        Some(Route::Feeds) => view! { <pages::Feeds/> }.into_any(),
-        Some(Route::EditAlertRule(id)) => view! { <pages::EditAlertRule id=id/> }.into_any(),
-        Some(Route::Backfill(id)) => view! { <pages::Backfill id=id/> }.into_any(),
-        Some(Route::EditCalendar(id)) => view! { <pages::EditCalendar id=id/> }.into_any(),
-        Some(Route::Workflow(id)) => view! { <pages::Workflow id=id/> }.into_any(),
-        Some(Route::EditWorkflow(id)) => view! { <pages::EditWorkflow id=id/> }.into_any(),
-        Some(Route::Module(name)) => view! { <pages::Module name=name/> }.into_any(),
-        Some(Route::Audit) => view! { <pages::Audit/> }.into_any(),
-        Some(Route::Health) => view! { <pages::Health/> }.into_any(),
-        Some(Route::Ledger) => view! { <pages::Ledger/> }.into_any(),
-        Some(Route::Metrics) => view! { <pages::Metrics/> }.into_any(),
-        None => view! { <pages::NotFound/> }.into_any(),
+    let Some(route) = route else {
+        return view! { <pages::NotFound/> }.into_any();
+    };
+    match Page::of(route.clone()).view() {
+        Some(page) => page,
+        None => view! { <LoadedPage route=route/> }.into_any(),
     }
+}
+
+/// How far the code of a page is.
+#[derive(Clone, Copy, PartialEq)]
+enum Code {
+    Loading,
+    Loaded,
+    Missing,
+}
+
+/// A page whose code is loaded first.
+#[component]
+fn LoadedPage(route: Route) -> impl IntoView {
+    let code = RwSignal::new(Code::Loading);
+    let route = StoredValue::new(route);
+    let load = move || {
+        code.set(Code::Loading);
+        let loading = Page::of(route.get_value()).load();
+        spawn_local(async move {
+            let outcome = loading.await;
+            // Who has gone to another page meanwhile does not wait for this one.
+            let _gone = code.try_set(if outcome.is_ok() { Code::Loaded } else { Code::Missing });
+        });
+    };
+    load();
+    live(move || match code.get() {
+        Code::Loading => view! { <div class="page-loading" aria-busy="true"></div> }.into_any(),
+        Code::Loaded => Page::of(route.get_value()).view().into_any(),
+        Code::Missing => {
+            // The server may have been upgraded since this console came from it.
+            let message = "This page could not be loaded. After an upgrade of the server, reload the console.";
+            let failure = Failure::new(FailureCode::Unreachable, message);
+            view! { <FailureNote failure=failure retry=load/> }.into_any()
+        }
+    })
 }

@@ -82,12 +82,14 @@ fn has_extension(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
 
-/// Whether the name carries a hash of the content: `app-0123456789abcdef_bg.wasm`.
+/// Whether the name of the file or of its folder carries a hash of the content: `tokens-0123456789abcdef.css`,
+/// `console-0123456789abcdef/frontend.js`.
 fn is_hashed(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    name.split(['-', '_', '.'])
-        .skip(1)
-        .any(|part| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    path.split('/').any(|name| {
+        name.split(['-', '_', '.'])
+            .skip(1)
+            .any(|part| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    })
 }
 
 #[cfg(test)]
@@ -98,6 +100,7 @@ mod tests {
     fn only_names_with_a_hash_are_kept_for_ever() {
         assert!(is_hashed("/frontend-0123456789abcdef_bg.wasm"));
         assert!(is_hashed("/tokens-0a1b2c3d4e5f6071.css"));
+        assert!(is_hashed("/console-0a1b2c3d4e5f6071/frontend.js"));
         assert!(!is_hashed("/fonts/inter.woff2"));
         assert!(!is_hashed("/0123456789abcdef"));
         assert!(!is_hashed("/boot-0123.js"));

@@ -1,0 +1,94 @@
+//! The parts of the console's code, each loaded when the first of its pages is opened.
+//!
+//! The frame and what all pages share are loaded at the start; the code of pages that are used together is one part. With
+//! the feature `split` the build takes the parts out of the WebAssembly module (`scripts/split-console`); without it all
+//! is one module, which is quicker to build.
+
+use std::{
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+};
+
+use leptos::prelude::AnyView;
+use wasm_split_helpers::SplitLoaderError;
+
+use crate::route::Route;
+
+type Loading<T> = Pin<Box<dyn Future<Output = Result<T, SplitLoaderError>>>>;
+
+/// A page whose code may still have to be loaded.
+pub(crate) struct Page {
+    load: fn() -> Loading<()>,
+    view: Box<dyn FnOnce() -> Loading<AnyView>>,
+}
+
+impl Page {
+    /// Loads the code; done at once when it is there.
+    pub(crate) fn load(&self) -> Loading<()> {
+        (self.load)()
+    }
+
+    /// The page, or none while its code is not there.
+    pub(crate) fn view(self) -> Option<AnyView> {
+        let mut view = pin!((self.view)());
+        match view.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(view) => view.ok(),
+            Poll::Pending => None,
+        }
+    }
+}
+
+/// Names the pages of each part. Each page becomes a function in a module of its own, for the function that loads it
+/// stands beside it and has the same name in all of them.
+macro_rules! parts {
+    ($($part:ident { $($route:ident $(($value:ident))?),+ $(,)? })+) => {
+        $($(
+            #[expect(non_snake_case, reason = "named like the route and its component")]
+            mod $route {
+                use leptos::prelude::{AnyView, IntoAny, view};
+                use wasm_split_helpers::SplitLoaderError;
+
+                #[cfg(feature = "split")]
+                #[wasm_split_helpers::wasm_split($part, fallible, preload(load))]
+                pub(super) fn $route($($value: String)?) -> Result<AnyView, SplitLoaderError> {
+                    Ok(view! { <crate::pages::$route $($value=$value)?/> }.into_any())
+                }
+
+                #[cfg(not(feature = "split"))]
+                pub(super) async fn $route($($value: String)?) -> Result<AnyView, SplitLoaderError> {
+                    Ok(view! { <crate::pages::$route $($value=$value)?/> }.into_any())
+                }
+
+                #[cfg(not(feature = "split"))]
+                pub(super) async fn load() -> Result<(), SplitLoaderError> {
+                    Ok(())
+                }
+            }
+        )+)+
+
+        impl Page {
+            pub(crate) fn of(route: Route) -> Self {
+                match route {
+                    $($(Route::$route $(($value))? => Self {
+                        load: || Box::pin($route::load()),
+                        view: Box::new(move || Box::pin($route::$route($($value)?))),
+                    },)+)+
+                }
+            }
+        }
+    };
+}
+
+// What two parts share is a file of its own, so each further part adds to the requests of all.
+parts! {
+    overview { Overview }
+    lists { Schedules, Runs, Ledger }
+    details { Schedule(id), Run(id) }
+    plan { Upcoming, Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
+    build {
+        NewSchedule, EditSchedule(id), NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules,
+        DeployModule, Module(name),
+    }
+    operate { Alerts, AlertRules, NewAlertRule, EditAlertRule(id), Metrics, Cluster, Health, Audit }
+    settings { Profile, People, Tokens, Secrets, Namespaces, Feeds }
+}
