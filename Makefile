@@ -145,6 +145,13 @@ dev-binary: rust
 	@cd $* && npm ci --no-audit --no-fund
 	@touch $@
 
+##@ Look
+
+.PHONY: screenshots
+screenshots: dev-binary console e2e/node_modules/.package-lock.json ## Picture every page, empty and full, in target/screenshots/; PAGES=run,ledger for some
+	@scripts/packages chromium
+	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test --config measure.config.ts screenshots
+
 ##@ Check
 
 .PHONY: ci
@@ -208,6 +215,11 @@ bench: rust ## Measure on both databases, beside the limits of this machine; SCE
 	@scripts/bench $(TARGET)/release/carillon-bench $(SCENARIO) $(BENCH)
 
 # The peer's manifest asks for a newer Rust than ours; it compiles with ours all the same.
+.PHONY: figures
+figures: dev-binary console e2e/node_modules/.package-lock.json ## Measure the console in a browser, into docs/BENCHMARKS.md; FIGURES_SECONDS=600 of busy stream
+	@scripts/packages chromium
+	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test --config measure.config.ts figures
+
 .PHONY: bench-peers
 bench-peers: rust ## Measure a storm beside cloacina's in one run; BENCH=options
 	@scripts/packages cc postgres libpq

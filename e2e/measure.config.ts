@@ -1,0 +1,12 @@
+import { defineConfig } from "@playwright/test";
+
+import base from "./playwright.config.ts";
+
+/** What is measured and looked at, not judged: `make figures` and `make screenshots`. One thing at a time. */
+export default defineConfig(base, {
+  testDir: "measure",
+  workers: 1,
+  retries: 0,
+  timeout: 1_800_000,
+  use: { trace: "off", screenshot: "off" },
+});

@@ -1,0 +1,157 @@
+//! The console's figures, into docs/BENCHMARKS.md between the marks of the figures.
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+
+import { expect, test, type Browser, type BrowserContext, type Page } from "@playwright/test";
+
+import { Server } from "../support/server.ts";
+import { fill, open, signedIn } from "./world.ts";
+
+const benchmarks = resolve(import.meta.dirname, "../../docs/BENCHMARKS.md");
+const rounds = 5;
+const watchedSeconds = Number(process.env.FIGURES_SECONDS ?? "600");
+const schedules = 100_000;
+
+interface Load {
+  bytes: number;
+  files: number;
+  paint: number;
+  interactive: number;
+}
+
+const pages = [
+  ["Overview", "/all"],
+  ["Schedules", "/all/schedules"],
+  ["Runs", "/all/runs"],
+  ["New schedule", "/ns/default/schedules/new"],
+  ["Upcoming", "/ns/default/upcoming"],
+  ["Metrics", "/ns/default/metrics"],
+  ["Secrets", "/ns/default/settings/secrets"],
+] as const;
+
+test("figures of the console", async ({ browser }) => {
+  const server = await Server.start(open);
+  const context = await signedIn(browser, server, server.addPerson("ada", "admin"));
+  await fill(server);
+  const lines = ["| page | first load, Brotli | files | first paint | interactive |", "|---|---|---|---|---|"];
+  for (const [name, address] of pages) {
+    const loads: Load[] = [];
+    for (let round = 0; round < rounds; round += 1) loads.push(await coldLoad(browser, context, server, address));
+    const of = (value: (load: Load) => number) => median(loads.map(value));
+    const size = `${(of((load) => load.bytes) / 1000).toFixed(0)} kB`;
+    const times = [of((load) => load.paint), of((load) => load.interactive)].map((time) => `${(time / 1000).toFixed(2)} s`);
+    lines.push(`| ${name} | ${size} | ${of((load) => load.files)} | ${times.join(" | ")} |`);
+  }
+  const stream = await busyStream(server, context);
+  const filter = await filterAnswer(server, context);
+  lines.push("", filter, "", stream);
+  write(lines.join("\n"));
+  await context.close();
+  await server.stop();
+});
+
+/** Opens a page in a browser that has cached nothing. */
+async function coldLoad(browser: Browser, signed: BrowserContext, server: Server, address: string): Promise<Load> {
+  const context = await browser.newContext({ baseURL: server.url, storageState: await signed.storageState() });
+  const page = await context.newPage();
+  const bodies: Promise<Buffer>[] = [];
+  page.on("response", (response) => {
+    const isApi = /\/(graphql|api|auth)/.test(new URL(response.url()).pathname);
+    if (response.ok() && !isApi) bodies.push(response.body());
+  });
+  await page.goto(address);
+  await page.locator("main h1").first().waitFor();
+  await expect(page.locator("main [aria-busy=true]")).toHaveCount(0);
+  const { paint, interactive } = await page.evaluate(() => ({
+    paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+    interactive: performance.now(),
+  }));
+  const files = await Promise.all(bodies);
+  await context.close();
+  // The server in the binary compresses; the folder that it serves here does not.
+  const bytes = files.reduce((sum, body) => sum + brotliCompressSync(body).length, 0);
+  return { bytes, files: files.length, paint, interactive };
+}
+
+/** How long the browser is busy, and what it holds, while 200 runs a second begin and end. */
+async function busyStream(server: Server, context: BrowserContext): Promise<string> {
+  const input = { timing: { expressions: ["* * * * * *"] }, task: { target: { noop: {} } } };
+  const create = `mutation ($input: CreateScheduleInput!) { createSchedule(input: $input) { schedule { id } } }`;
+  for (let n = 0; n < 100; n += 1) await server.ask(create, { input: { name: `busy-${n}`, ...input } });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    const tasks: number[] = [];
+    (window as unknown as { longTasks: number[] }).longTasks = tasks;
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
+  });
+  await page.goto("/ns/default/runs");
+  await page.locator("main h1").first().waitFor();
+  const before = await heap(page);
+  const start = Date.now();
+  const heaps: number[] = [];
+  while (Date.now() - start < watchedSeconds * 1000) {
+    await page.waitForTimeout(Math.min(30_000, watchedSeconds * 250));
+    heaps.push(await heap(page));
+  }
+  const long = await page.evaluate(() => (window as unknown as { longTasks: number[] }).longTasks);
+  await page.close();
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  const worst = long.length === 0 ? "none" : `${long.length}, the longest ${Math.max(...long).toFixed(0)} ms`;
+  return (
+    `The runs page beside 100 schedules of every second (200 events a second) for ${watchedSeconds} s: tasks over 50 ms: ${worst}; ` +
+    `memory of the page after collection ${megabytes(before)} MB at the start, ${megabytes(Math.max(...heaps))} MB at most, ` +
+    `${megabytes(heaps.at(-1) ?? before)} MB at the end.`
+  );
+}
+
+/** From a key in the filter of the schedules to the list that answers it. */
+async function filterAnswer(server: Server, context: BrowserContext): Promise<string> {
+  const create = `mutation ($inputs: [CreateScheduleInput!]!) { createSchedules(inputs: $inputs) { id } }`;
+  const input = { timing: { expressions: ["H H 1 1 *"] }, task: { target: { noop: {} } } };
+  for (let from = 0; from < schedules; from += 500) {
+    const inputs = Array.from({ length: 500 }, (_, n) => ({ name: `stored-${from + n}`, ...input }));
+    await server.ask(create, { inputs });
+  }
+  const page = await context.newPage();
+  await page.goto("/ns/default/schedules");
+  const field = page.getByLabel("Search schedules");
+  await field.waitFor();
+  const times: number[] = [];
+  for (const number of ["77", "4242", "99123", "31", "50505", "8", "612", "70707", "1234", "56"]) {
+    await field.fill(`stored-${number.slice(0, -1)}`);
+    await expect(page.getByTestId("schedule-row").first()).toContainText(`stored-${number.slice(0, -1)}`);
+    const sought = `stored-${number}`;
+    const answered = page.waitForResponse((response) => response.request().postData()?.includes(sought) ?? false);
+    const start = performance.now();
+    await field.press("End");
+    await field.pressSequentially(number.slice(-1));
+    await answered;
+    await expect(page.getByTestId("schedule-row").first()).toContainText(sought);
+    times.push(performance.now() - start);
+  }
+  await page.close();
+  return (
+    `A key in the filter of ${schedules.toLocaleString("en")} schedules to the list that answers it: ` +
+    `median ${median(times).toFixed(0)} ms, worst of ${times.length} ${Math.max(...times).toFixed(0)} ms.`
+  );
+}
+
+async function heap(page: Page): Promise<number> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("HeapProfiler.collectGarbage");
+  const { metrics } = await (await devtools.send("Performance.enable"), devtools.send("Performance.getMetrics"));
+  await devtools.detach();
+  return metrics.find((metric) => metric.name === "JSHeapUsedSize")?.value ?? NaN;
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
+
+function write(figures: string): void {
+  const text = readFileSync(benchmarks, "utf8");
+  const marked = /(<!-- figures of the console -->\n)[^]*?(\n<!-- end of the figures -->)/;
+  expect(text).toMatch(marked);
+  writeFileSync(benchmarks, text.replace(marked, (_, begin: string, end: string) => `${begin}${figures}${end}`));
+}

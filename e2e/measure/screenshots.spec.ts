@@ -1,0 +1,99 @@
+//! Every page, empty and full, in both themes and two widths, into target/screenshots/.
+import { resolve } from "node:path";
+
+import { test, type Browser, type Page } from "@playwright/test";
+
+import { Server, type Person } from "../support/server.ts";
+import { fill, open, signedIn } from "./world.ts";
+
+const folder = resolve(import.meta.dirname, "../../target/screenshots");
+const wanted = process.env.PAGES?.split(",");
+
+const pages: Record<string, string> = {
+  overview: "/ns/default",
+  everywhere: "/all",
+  schedules: "/ns/default/schedules",
+  "new-schedule": "/ns/default/schedules/new",
+  runs: "/ns/default/runs",
+  ledger: "/ns/default/ledger",
+  alerts: "/ns/default/alerts",
+  upcoming: "/ns/default/upcoming",
+  backfills: "/ns/default/backfills",
+  "new-backfill": "/ns/default/backfills/new",
+  calendars: "/ns/default/calendars",
+  "new-calendar": "/ns/default/calendars/new",
+  workflows: "/ns/default/workflows",
+  "new-workflow": "/ns/default/workflows/new",
+  groups: "/ns/default/groups",
+  modules: "/ns/default/modules",
+  "deploy-module": "/ns/default/modules/deploy",
+  metrics: "/ns/default/metrics",
+  cluster: "/ns/default/cluster",
+  health: "/ns/default/health",
+  audit: "/ns/default/audit",
+  profile: "/ns/default/settings/profile",
+  people: "/ns/default/settings/people",
+  tokens: "/ns/default/settings/tokens",
+  secrets: "/ns/default/settings/secrets",
+  "alert-rules": "/ns/default/settings/alerts",
+  "new-alert-rule": "/ns/default/settings/alerts/new",
+  namespaces: "/ns/default/settings/namespaces",
+  feeds: "/ns/default/settings/feeds",
+};
+
+test("an empty server", async ({ browser }) => {
+  const server = await Server.start();
+  await picture(browser, server, server.addPerson("ada", "admin"), "empty", pages);
+  await server.stop();
+});
+
+test("a full server", async ({ browser }) => {
+  const server = await Server.start(open);
+  const admin = server.addPerson("ada", "admin");
+  await fill(server);
+  await picture(browser, server, admin, "full", { ...pages, ...(await details(server)) });
+  await server.stop();
+});
+
+/** The pages of single things. */
+async function details(server: Server): Promise<Record<string, string>> {
+  const query = `query { schedules(first: 100) { nodes { id name } } runs(first: 100) { nodes { id state schedule { name } } } }`;
+  interface Answer {
+    schedules: { nodes: { id: string; name: string }[] };
+    runs: { nodes: { id: string; state: string; schedule: { name: string } | null }[] };
+  }
+  const { schedules, runs } = await server.ask<Answer>(query, {});
+  const schedule = schedules.nodes.find((node) => node.name === "sync")?.id ?? "";
+  const run = runs.nodes.find((node) => node.schedule?.name === "invoices" && node.state === "FAILED")?.id ?? "";
+  const tabs = ["activity", "runs", "next", "definition", "versions", "audit"];
+  return {
+    ...Object.fromEntries(tabs.map((tab) => [`schedule-${tab}`, `/ns/default/schedules/${schedule}?tab=${tab}`])),
+    "edit-schedule": `/ns/default/schedules/${schedule}/edit`,
+    run: `/ns/default/runs/${run}`,
+  };
+}
+
+async function picture(browser: Browser, server: Server, person: Person, state: string, all: Record<string, string>): Promise<void> {
+  const context = await signedIn(browser, server, person);
+  const page = await context.newPage();
+  for (const [name, address] of Object.entries(all)) {
+    if (wanted && !wanted.includes(name)) continue;
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.goto(address);
+      await settled(page);
+      for (const theme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.screenshot({ path: `${folder}/${name}-${state}-${theme}-${width}.png` });
+      }
+    }
+  }
+  await context.close();
+}
+
+/** The page has its code and its data. */
+async function settled(page: Page): Promise<void> {
+  await page.locator("main h1").first().waitFor();
+  await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
+}
