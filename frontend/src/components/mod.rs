@@ -64,7 +64,7 @@ pub(crate) use notice_list::NoticeList;
 pub(crate) use page_head::PageHead;
 pub(crate) use pager::{Beside, pager};
 pub(crate) use panel::{fact, panel};
-pub(crate) use plain_table::{heading, silent_heading, table};
+pub(crate) use plain_table::{Heading, heading, silent_heading, table};
 pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView};
 pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::run_table;

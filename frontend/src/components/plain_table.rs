@@ -1,17 +1,48 @@
-//! A table in a frame of its own that scrolls sideways, with its name for screen readers.
+//! A table in a frame of its own that scrolls sideways, with its name for screen readers. On a phone each row is a card,
+//! in which each cell stands beside the heading of its column.
 
-use leptos::prelude::*;
+use std::borrow::Cow;
+
+use leptos::{html, prelude::*};
+
+/// What stands over a column.
+pub(crate) struct Heading {
+    words: Cow<'static, str>,
+    /// That of its cells.
+    class: &'static str,
+    is_seen: bool,
+}
+
+/// A column's heading, and the class of its cells.
+pub(crate) fn heading(words: impl Into<Cow<'static, str>>, class: &'static str) -> Heading {
+    Heading { words: words.into(), class, is_seen: true }
+}
+
+/// A heading that only screen readers need.
+pub(crate) fn silent_heading(words: &'static str) -> Heading {
+    Heading { words: words.into(), class: "", is_seen: false }
+}
 
 /// Headings over rows.
 pub(crate) fn table(
     caption: &'static str,
     class: &'static str,
-    headings: Vec<AnyView>,
+    headings: Vec<Heading>,
     rows: AnyView,
 ) -> AnyView {
+    let table = NodeRef::<html::Table>::new();
+    let labels: Vec<_> = headings.iter().map(Heading::label).collect();
+    // A style sheet finds the heading of a cell by the number of its column.
+    table.on_load(move |table| {
+        let style = web_sys::HtmlElement::style(&table);
+        for (number, label) in (1..).zip(&labels) {
+            let _set = style.set_property(&format!("--heading-{number}"), label);
+        }
+    });
+    let headings: Vec<_> = headings.into_iter().map(Heading::view).collect();
     view! {
         <div class="table-frame" tabindex="0" role="group" aria-label=caption>
-            <table class=class>
+            <table class=class node_ref=table>
                 <caption class="visually-hidden">{caption}</caption>
                 <thead><tr>{headings}</tr></thead>
                 <tbody>{rows}</tbody>
@@ -21,12 +52,22 @@ pub(crate) fn table(
     .into_any()
 }
 
-/// A column's heading, and the class of its cells.
-pub(crate) fn heading(words: &'static str, class: &'static str) -> AnyView {
-    view! { <th scope="col" class=class>{words}</th> }.into_any()
-}
+impl Heading {
+    fn view(self) -> AnyView {
+        let Self { words, class, is_seen } = self;
+        if is_seen {
+            view! { <th scope="col" class=class>{words}</th> }.into_any()
+        } else {
+            view! { <th scope="col"><span class="visually-hidden">{words}</span></th> }.into_any()
+        }
+    }
 
-/// A heading that only screen readers need.
-pub(crate) fn silent_heading(words: &'static str) -> AnyView {
-    view! { <th scope="col"><span class="visually-hidden">{words}</span></th> }.into_any()
+    /// The heading as a text of a style sheet.
+    fn label(&self) -> String {
+        if self.is_seen {
+            format!("\"{}\"", self.words.replace(['"', '\\'], ""))
+        } else {
+            "\"\"".to_owned()
+        }
+    }
 }

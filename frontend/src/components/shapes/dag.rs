@@ -7,6 +7,8 @@ use super::dag_layout::{Layout, NODE_HEIGHT, NODE_WIDTH, layout};
 const MAP_FROM: usize = 30;
 const STEP: f64 = 1.25;
 const NAME_LENGTH: usize = 21;
+/// At least so much is seen: a graph of one task is not blown up to the width of the page.
+const LEAST_WIDTH: f64 = 2.5 * NODE_WIDTH;
 
 /// One task.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +56,7 @@ impl DagView {
     /// What is seen of a graph: its corner and its size.
     fn window(self, width: f64, height: f64) -> (f64, f64, f64, f64) {
         let (zoom, (x, y)) = (self.zoom.get(), self.moved.get());
-        let (seen_width, seen_height) = (width / zoom, height / zoom);
+        let (seen_width, seen_height) = (width.max(LEAST_WIDTH) / zoom, height / zoom);
         (x + (width - seen_width) / 2.0, y + (height - seen_height) / 2.0, seen_width, seen_height)
     }
 }

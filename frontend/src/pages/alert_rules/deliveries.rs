@@ -8,8 +8,8 @@ use super::super::kit::{self, empty, none, note};
 use crate::{
     api,
     components::{
-        AsyncView, Field, Look, Mark, badge, button, heading, pager, rows, silent_heading, table,
-        when_relative,
+        AsyncView, Field, Heading, Look, Mark, badge, button, heading, pager, rows, silent_heading,
+        table, when_relative,
     },
     data::{Loading, use_actor, use_listing},
     model::{Notification, NotificationState, Place},
@@ -54,7 +54,7 @@ pub(super) fn Deliveries() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("State", ""),
         heading("Message", ""),

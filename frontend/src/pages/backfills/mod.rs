@@ -23,7 +23,8 @@ use super::{
 use crate::{
     api,
     components::{
-        AsyncView, Mark, badge, heading, pager, rows, silent_heading, table, when, when_relative,
+        AsyncView, Heading, Mark, badge, heading, pager, rows, silent_heading, table, when,
+        when_relative,
     },
     data::{Loading, use_listing},
     model::Place,
@@ -68,7 +69,7 @@ pub(crate) fn Backfills() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Schedule", ""),
         heading("State", ""),

@@ -6,7 +6,8 @@ use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_a
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table, when,
+        AsyncView, Dialog, Field, Heading, Look, button, heading, pager, rows, silent_heading,
+        table, when,
     },
     data::{Loading, use_listing},
     model::{Failure, Membership, Place, Role},
@@ -58,7 +59,7 @@ pub(super) fn Members() -> impl IntoView {
     .into_any()
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Name", ""),
         heading("May", ""),

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Look, badge_of, button, heading, pager, rows, silent_heading, table,
-        when_relative,
+        AsyncView, Dialog, Heading, Look, badge_of, button, heading, pager, rows, silent_heading,
+        table, when_relative,
     },
     data::{Loading, use_actor, use_listing},
     model::Place,
@@ -68,7 +68,7 @@ pub(super) fn Users() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Name", ""),
         heading("Everywhere", ""),

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{When, fire_mark, silent_heading, table},
+    components::{When, fire_mark, heading, silent_heading, table},
     model::{FireKind, PreviewFire, ScheduleDetail, ScheduleState},
     state::use_now,
     time::{Moment, Wall, browser_zone, city, day_words, distance},
@@ -43,10 +43,8 @@ pub(in crate::pages) fn fire_table(
         vec![("UTC".to_owned(), "UTC".to_owned()), (format!("{} (mine)", city(&mine)), mine)];
     others.retain(|(_, other)| other != zone);
     others.dedup_by(|(_, next), (_, known)| next == known);
-    let mut headings = vec![view! { <th scope="col">{zone.to_owned()}</th> }.into_any()];
-    headings.extend(
-        others.iter().map(|(name, _)| view! { <th scope="col">{name.clone()}</th> }.into_any()),
-    );
+    let mut headings = vec![heading(zone.to_owned(), "")];
+    headings.extend(others.iter().map(|(name, _)| heading(name.clone(), "")));
     headings.push(silent_heading("From now"));
     let rows: Vec<_> = fires.iter().map(|fire| row(fire, &others)).collect();
     table(caption, "table table-tight", headings, rows.into_any())

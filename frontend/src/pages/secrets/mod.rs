@@ -6,8 +6,8 @@ use super::kit::{self, Asked, Change, empty, form, of, use_asked};
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table,
-        when_relative,
+        AsyncView, Dialog, Field, Heading, Look, button, heading, pager, rows, silent_heading,
+        table, when_relative,
     },
     data::{Loading, use_listing},
     model::{Place, Secret},
@@ -51,7 +51,7 @@ pub(crate) fn Secrets() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Name", ""),
         heading("Value", "wide"),

@@ -14,8 +14,8 @@ use super::kit::{self, Asked, Change, empty, form, none, note, use_asked};
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Look, Tab, badge_of, button, heading, live, pager, rows, silent_heading,
-        table, when, when_relative,
+        AsyncView, Dialog, Heading, Look, Tab, badge_of, button, heading, live, pager, rows,
+        silent_heading, table, when, when_relative,
     },
     data::{Loading, use_listing},
     model::{ApiToken, Place},
@@ -81,7 +81,7 @@ fn List() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Token", ""),
         heading("May", ""),

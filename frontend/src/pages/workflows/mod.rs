@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, PageHead, heading, live, pager, rows, table, when_relative},
+    components::{AsyncView, Heading, PageHead, heading, live, pager, rows, table, when_relative},
     data::use_listing,
     model::Place,
     model::WorkflowRow,
@@ -64,7 +64,7 @@ pub(crate) fn Workflows() -> impl IntoView {
     }
 }
 
-fn headings() -> Vec<AnyView> {
+fn headings() -> Vec<Heading> {
     vec![
         heading("Workflow", ""),
         heading("Tasks", ""),
