@@ -1,14 +1,10 @@
-//! A line in the search language. What is typed is sought a moment after the last key; what the server refuses stands under
-//! it, with the place marked.
+//! A line in the search language. What is typed is sought while one types; what the server refuses stands under it, with the
+//! place marked.
 
-use std::time::Duration;
+use leptos::prelude::*;
 
-use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
-
-use super::{Glyph, Waiting, icon, live, pointed};
+use super::{Glyph, Waiting, icon, live, pointed, use_typing};
 use crate::model::Failure;
-
-const PAUSE: Duration = Duration::from_millis(250);
 
 /// The line, and what is wrong with it as far as `loading` has heard.
 #[component]
@@ -21,18 +17,7 @@ pub(crate) fn SearchLine(
     #[prop(into)] loading: Waiting,
     search: Callback<String>,
 ) -> impl IntoView {
-    let timer = StoredValue::new(None::<TimeoutHandle>);
-    let stop = move || {
-        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
-            timer.clear();
-        }
-    };
-    let typed = move |text: String| {
-        stop();
-        let later = move || search.run(text.clone());
-        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
-    };
-    on_cleanup(stop);
+    let typing = use_typing(search);
     let wrong = move || {
         let failure = loading.failure.get().filter(|failure| failure.is_of_search())?;
         let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
@@ -53,7 +38,7 @@ pub(crate) fn SearchLine(
                     autocapitalize="off"
                     spellcheck="false"
                     prop:value=move || value.get()
-                    on:input:target=move |event| typed(event.target().value())
+                    on:input:target=move |event| typing.typed(event.target().value())
                 />
                 <kbd aria-hidden="true">"/"</kbd>
             </div>

@@ -1,17 +1,14 @@
 //! The palette: Ctrl-K, a few letters, Enter. It goes to pages and schedules, and runs or pauses a schedule.
 
-use std::time::Duration;
-
 use leptos::{
     ev::{self, KeyboardEvent},
-    leptos_dom::helpers::TimeoutHandle,
     prelude::*,
 };
 
 use super::rail::PAGES;
 use crate::{
     api::{self, ScheduleQuery},
-    components::{Dialog, Glyph, icon, live},
+    components::{Dialog, Glyph, icon, live, use_typing},
     data::{self, Actor, use_actor, use_load},
     model::{Place, ScheduleState},
     route::Route,
@@ -19,7 +16,6 @@ use crate::{
 };
 
 const FOUND: usize = 6;
-const PAUSE: Duration = Duration::from_millis(150);
 
 /// What a line of the palette does.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,14 +55,10 @@ fn content(open: RwSignal<bool>) -> AnyView {
     let (address, actor, session) = (use_address(), use_actor(), use_session());
     let text = RwSignal::new(String::new());
     let sought = RwSignal::new(String::new());
-    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let typing = use_typing(Callback::new(move |now| drop(sought.try_set(now))));
     let typed = move |now: String| {
         text.set(now.clone());
-        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
-            timer.clear();
-        }
-        let later = move || drop(sought.try_set(now));
-        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
+        typing.typed(now);
     };
     let namespace = move || address.namespace();
     let found = use_load(move || {

@@ -1,6 +1,6 @@
 //! A line in the search language, as text and as chips: two views of one query.
 //!
-//! What is typed is sought a moment after the last key, and completed while one types: first the names of fields, then their
+//! What is typed is sought and completed while one types: first the names of fields, then their
 //! values. Each term is a chip below, to be taken out by a press. Views are queries with a name. What the server refuses
 //! stands under the line, with the place marked.
 //!
@@ -10,15 +10,13 @@ mod terms;
 
 pub(crate) use terms::QueryField;
 
-use std::time::Duration;
-
-use leptos::{ev::KeyboardEvent, html, leptos_dom::helpers::TimeoutHandle, prelude::*};
+use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use self::terms::{complete, terms, without};
-use super::{Field, Glyph, Look, Waiting, button, icon, icon_button, live, menu, pointed};
+use super::{
+    Field, Glyph, Look, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
+};
 use crate::model::Failure;
-
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// A query with a name.
 pub(crate) type QueryView = (&'static str, &'static str);
@@ -97,18 +95,7 @@ pub(crate) fn QueryBar(
     let input = NodeRef::<html::Input>::new();
     let typed = RwSignal::new(None::<String>);
     let active = RwSignal::new(None::<usize>);
-    let timer = StoredValue::new(None::<TimeoutHandle>);
-    let stop = move || {
-        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
-            timer.clear();
-        }
-    };
-    on_cleanup(stop);
-    let seek = move |text: String| {
-        stop();
-        let later = move || search.run(text.clone());
-        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
-    };
+    let typing = use_typing(search);
     // Offers are made while one types, and are gone when one is taken.
     let offers = Memo::new(move |_| {
         let text = typed.get()?;
@@ -121,7 +108,7 @@ pub(crate) fn QueryBar(
             let _hidden = input.focus();
         }
         typed.set(text.ends_with(':').then(|| text.clone()));
-        seek(text);
+        typing.typed(text);
     };
     let key = move |event: KeyboardEvent| {
         let Some(offers) = offers.get_untracked() else { return };
@@ -222,7 +209,7 @@ pub(crate) fn QueryBar(
                             let text = event.target().value();
                             active.set(None);
                             typed.set(Some(text.clone()));
-                            seek(text);
+                            typing.typed(text);
                         }
                     />
                     <kbd aria-hidden="true">"/"</kbd>
