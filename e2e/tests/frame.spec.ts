@@ -146,6 +146,9 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(page).toHaveURL(/range=7d/);
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
+  await page.getByLabel("Order").selectOption({ label: "Longest first" });
+  await expect(page).toHaveURL(/sort=longest/);
+  await expect(rows.first()).toBeVisible();
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Ledger" }).click();
   await expect(page).toHaveURL(/\/ledger\?range=7d$/);

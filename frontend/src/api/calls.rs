@@ -22,9 +22,9 @@ use crate::{
     model::{
         AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
         LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place,
-        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats,
-        SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen, Tallies,
-        Verdict, Viewer, WorkProblem,
+        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen,
+        Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -54,6 +54,8 @@ pub(crate) struct RunQuery {
     pub(crate) after: Option<Moment>,
     /// Scheduled earlier.
     pub(crate) before: Option<Moment>,
+    /// By what, and whether downwards.
+    pub(crate) sort: Option<(RunSortField, bool)>,
     pub(crate) place: Place,
 }
 
@@ -157,10 +159,12 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         before: query.before,
     };
     let (namespace, filter, search) = (within(query.namespace), Some(filter), query.search);
+    let sort = query.sort.map(|(by, descending)| operations::runs::RunSort { by, descending });
     Ask::new::<Runs>(operations::runs::Variables {
         namespace,
         filter,
         search,
+        sort,
         first,
         after,
         last,

@@ -8,9 +8,9 @@ use crate::model::{
     HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
     Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
-    ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView,
-    ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleSortField, ScheduleState, TaskRunState,
-    Verdict, Viewer, WorkProblem,
+    ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunSortField, RunState, RunTaskState,
+    RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleSortField,
+    ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -45,7 +45,7 @@ macro_rules! operations {
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
-                    "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
+                    "RunSortField", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
                     "ViewerKind", "Weekday"
                 )
             )]

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{Mark, badge, heading, rows, table, when_relative};
 use crate::{
-    model::{RunRow, RunTrigger},
+    model::{Ending, RunRow, RunTrigger},
     route::Route,
     state::{List, use_address, use_now},
     time::duration,
@@ -21,6 +21,7 @@ pub(crate) fn run_table(runs: List, caption: &'static str, shows_schedule: bool)
         heading("Late", "number wide"),
         heading("Took", "number"),
         heading("Attempt", "number wide"),
+        heading("Ended with", "wide"),
         heading("Error", "wide"),
     ];
     let is_across = untrack(|| use_address().is_across());
@@ -60,6 +61,7 @@ fn row(run: &RunRow, shows_schedule: bool, is_across: bool) -> AnyView {
             <td class="number wide">{late}</td>
             <td class="number">{took(run)}</td>
             <td class="number wide">{format!("{}/{}", run.attempt, run.max_attempts)}</td>
+            <td class="code nowrap wide">{run.ending.as_ref().and_then(Ending::words)}</td>
             <td class="error-cell wide" title=run.error.clone()>{run.error.clone()}</td>
         </tr>
     }

@@ -78,7 +78,7 @@ pub(crate) use people::{
 };
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
-    Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
+    Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
     Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
@@ -88,9 +88,9 @@ pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
-    NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState,
-    RunTaskState, RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState,
-    Verdict, ViewerKind, Weekday,
+    NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role,
+    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
+    TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};

@@ -48,8 +48,26 @@ pub(crate) struct RunRow {
     pub(crate) node: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) is_recovery: bool,
+    pub(crate) ending: Option<Ending>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<ScheduleRef>,
+}
+
+/// How the last attempt of a run ended.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Ending {
+    exit_code: Option<i64>,
+    signal: Option<String>,
+    http_status: Option<i64>,
+}
+
+impl Ending {
+    pub(crate) fn words(&self) -> Option<String> {
+        let status = self.http_status.map(|status| format!("HTTP {status}"));
+        let exit = || self.exit_code.map(|code| format!("exit {code}"));
+        status.or_else(exit).or_else(|| self.signal.clone())
+    }
 }
 
 impl RunRow {

@@ -19,6 +19,7 @@ states! {
     }
     TaskCondition { Success, Failure, Always }
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
+    RunSortField { Started, Duration }
     ScheduleSortField { Name, Next, Last, P95 }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }

@@ -14,14 +14,15 @@ use crate::{
     api::{self, RunQuery},
     components::{AsyncView, SearchLine, pager, run_table},
     data::{Feed, use_feed, use_listing},
-    model::{Place, RunState},
+    model::{Place, RunSortField, RunState},
     route::Route,
     state::{use_every, use_title},
 };
 
 const SIZE: usize = 50;
-const NAMES: [&str; 5] = ["state", "q", "range", "from", "until"];
-/// How often a search looks for what is new: whether a run is sought is the server's to say.
+const NAMES: [&str; 6] = ["state", "q", "range", "from", "until", "sort"];
+/// How often a list looks for what is new that is searched or sorted: which runs are in it, and where, is the server's to
+/// say.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The filter's choices: its name in the address, its words, its states.
@@ -33,11 +34,56 @@ const FILTERS: [(&str, &str, &[RunState]); 5] = [
     ("cancelled", "Cancelled", &[RunState::Cancelled]),
 ];
 
+/// An order of the list, by the server's sort where it is not the usual one.
+struct Order {
+    /// In the address.
+    name: &'static str,
+    words: &'static str,
+    /// By what, and whether downwards.
+    sort: Option<(RunSortField, bool)>,
+}
+
+const ORDERS: [Order; 4] = [
+    Order { name: "", words: "Newest first", sort: None },
+    Order { name: "longest", words: "Longest first", sort: Some((RunSortField::Duration, true)) },
+    Order {
+        name: "shortest",
+        words: "Shortest first",
+        sort: Some((RunSortField::Duration, false)),
+    },
+    Order {
+        name: "started",
+        words: "Last started first",
+        sort: Some((RunSortField::Started, true)),
+    },
+];
+
+/// The order that the address asks for; tracked.
+fn order(filters: Filters) -> Option<(RunSortField, bool)> {
+    let name = filters.get("sort");
+    ORDERS.into_iter().find(|order| order.name == name).and_then(|order| order.sort)
+}
+
 /// The name and states of the filter that the address asks for; tracked.
 fn filter(filters: Filters) -> (&'static str, &'static [RunState]) {
     let name = filters.get("state");
     let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
     found.map_or(("", &[]), |(name, _, states)| (name, states))
+}
+
+/// The choice of an order. By a figure the server sorts the newest 10,000 that match.
+fn order_picker(filters: Filters) -> AnyView {
+    let choice = |Order { name, words, .. }: Order| {
+        view! { <option value=name prop:selected=move || filters.get("sort") == name>{words}</option> }
+            .into_any()
+    };
+    let choose = move |name: String| filters.set(&[("sort", &name)]);
+    view! {
+        <select aria-label="Order" on:change:target=move |event| choose(event.target().value())>
+            {Vec::from(ORDERS.map(choice))}
+        </select>
+    }
+    .into_any()
 }
 
 /// The runs list.
@@ -57,6 +103,7 @@ pub(crate) fn Runs() -> impl IntoView {
                 schedule: None,
                 after,
                 before,
+                sort: order(filters),
                 place: place(address),
             },
             SIZE,
@@ -66,7 +113,8 @@ pub(crate) fn Runs() -> impl IntoView {
         move || Feed::runs(address.namespace(), None, None),
         move |events| {
             let (is_top, states, (after, before)) = untrack(|| {
-                let is_top = place(address) == Place::First && filters.some("q").is_none();
+                let is_plain = filters.some("q").is_none() && order(filters).is_none();
+                let is_top = place(address) == Place::First && is_plain;
                 (is_top, filter(filters).1, range.bounds())
             });
             let changed = events.into_iter().map(|event| event.run).collect();
@@ -83,7 +131,7 @@ pub(crate) fn Runs() -> impl IntoView {
         address.go(&untrack(|| filters.href(&[after, before])));
     };
     use_every(LOOK, move || {
-        if untrack(|| filters.some("q").is_some()) {
+        if untrack(|| filters.some("q").is_some() || order(filters).is_some()) {
             runs.load.loading.refresh();
         }
     });
@@ -106,6 +154,7 @@ pub(crate) fn Runs() -> impl IntoView {
                 search=Callback::new(move |text: String| filters.set(&[("q", &text)]))
             />
             {range_picker(range)}
+            {order_picker(filters)}
         </search>
         <AsyncView
             loading=runs.load.loading

@@ -174,6 +174,11 @@ loaders! {
     TaskRunCount -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
         Found::Ok(batches::task_run_counts(&rows.store, &ids).await?.into_iter().collect())
     };
+    /// How the last attempt of a run ended.
+    EndingOf -> batches::Ending, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = batches::endings(&rows.store, &ids).await?;
+        Found::Ok(found.into_iter().map(|ending| (ending.run_id, ending)).collect())
+    };
     /// The attempts of a run.
     TaskRuns -> Vec<task_run::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
         let mut attempts: HashMap<Uuid, Vec<task_run::Model>> = HashMap::new();

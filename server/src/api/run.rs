@@ -8,7 +8,9 @@ use super::{
     error::Result,
     fire::Fire,
     group::group_name,
-    loaders::{FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount},
+    loaders::{
+        EndingOf, FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount,
+    },
     page::{DECLARED, bounded_by, cost_by},
     run_task::{RunTask, run_tasks},
     run_wait::{RunWait, waits_for},
@@ -17,7 +19,7 @@ use super::{
     workflow::Workflow,
 };
 
-use crate::{commands::secrets, engine::merged_results, vault::MASK};
+use crate::{commands::secrets, engine::merged_results, store::reads::batches, vault::MASK};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);
@@ -193,6 +195,14 @@ impl Run {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
+    /// How the last attempt ended; null while the run is live, and where its target has neither.
+    async fn ending(&self, cx: &Context<'_>) -> Result<Option<Ending>> {
+        if self.0.state.is_live() {
+            return Ok(None);
+        }
+        Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
+    }
+
     /// How many attempts at its tasks there are in all.
     async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
@@ -210,6 +220,29 @@ impl Run {
         let rows = cx.rows().load_one(FirstTaskRuns(self.0.id, limit)).await?.unwrap_or_default();
         let shown = cx.sees_payloads(self.0.namespace_id);
         Ok(rows.into_iter().map(|row| TaskRun::shown(row, shown)).collect())
+    }
+}
+
+/// How an attempt ended.
+#[derive(SimpleObject, Debug, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// Of a program that ended by itself.
+    exit_code: Option<i32>,
+    /// Of a program that was killed: `SIGKILL`.
+    signal: Option<String>,
+    /// Of the answer to a request.
+    http_status: Option<i32>,
+}
+
+impl Ending {
+    fn of(row: batches::Ending) -> Option<Self> {
+        let number = |text: Option<String>| text.and_then(|text| text.parse().ok());
+        let ending = Self {
+            exit_code: number(row.exit_code),
+            signal: row.signal.filter(|signal| signal.starts_with("SIG")),
+            http_status: number(row.status),
+        };
+        (ending != Self { exit_code: None, signal: None, http_status: None }).then_some(ending)
     }
 }
 

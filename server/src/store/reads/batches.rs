@@ -51,6 +51,42 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
+/// What the attempt of a run that started last gave back about its end, as texts: a worker may
+/// give back anything under these names.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Ending {
+    /// The run.
+    pub run_id: Uuid,
+    /// Of a program that ended by itself.
+    pub exit_code: Option<String>,
+    /// Of the answer to a request.
+    pub status: Option<String>,
+    /// Of a program that was killed.
+    pub signal: Option<String>,
+}
+
+/// How the last attempt of each of those runs ended. Tasks whose turn never came do not count.
+pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<Ending>, StoreError> {
+    if runs.is_empty() {
+        return Ok(vec![]);
+    }
+    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
+        store.dialect(),
+        "SELECT run_id, exit_code, status, signal FROM (SELECT task_run.run_id AS run_id, \
+             CAST(task_run.output ->> 'exit_code' AS text) AS exit_code, \
+             CAST(task_run.output ->> 'status' AS text) AS status, \
+             CAST(task_run.output ->> 'signal' AS text) AS signal, \
+             row_number() OVER (PARTITION BY task_run.run_id ORDER BY task_run.started_at DESC, \
+               task_run.attempt DESC, task_run.task DESC) AS place \
+           FROM v JOIN task_run ON task_run.run_id = v.id {days} \
+           WHERE task_run.state <> 'skipped') AS numbered \
+         WHERE place = 1",
+        vec![],
+    );
+    Ok(Ending::find_by_statement(statement).all(store.read()).await?)
+}
+
 /// How many attempts each of those runs has had.
 pub async fn task_run_counts(
     store: &Store,

@@ -24,7 +24,7 @@ const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount 
 const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
     id state node namespace context output group
     schedule { id name timing { description } nextFires { at } } fire { verdict }
-    workflow { name tasks { name } } tasks { name state } taskRuns { id } taskRunCount backfill { id } } } }";
+    workflow { name tasks { name } } tasks { name state } taskRuns { id } taskRunCount ending { exitCode } backfill { id } } } }";
 
 type Statements = Arc<Mutex<Vec<String>>>;
 

@@ -6,9 +6,9 @@ use chrono::TimeDelta;
 use entity::{
     Timestamp,
     run::{self, State},
-    schedule,
+    schedule, task_run,
 };
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, sea_query::Expr};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, sea_query::Expr};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,6 +19,7 @@ on_both!(
     schedules_are_sorted_and_paged_in_each_order,
     runs_are_sorted_and_paged_in_each_order,
     what_the_runs_of_a_schedule_came_to_is_told,
+    how_the_last_attempt_of_a_run_ended_is_told,
 );
 
 /// Ends a run so, a second after noon plus what it took.
@@ -179,4 +180,65 @@ async fn what_the_runs_of_a_schedule_came_to_is_told(database: TestDatabase) {
     assert_eq!((&stats(1)["runs"], &stats(1)["durations"]), (&json!(0), &Value::Null));
     let none = json!({ "from": "2026-03-02T12:00:00Z" });
     assert_eq!(desk.refused(query, none).await["extensions"]["field"], "from");
+}
+
+/// Writes down an attempt that ended with that output.
+async fn attempt(desk: &Desk, run: &str, task: &str, number: i32, output: Value) {
+    let started = Timestamp::from(noon() + TimeDelta::seconds(number.into()));
+    let row = task_run::Model {
+        run_id: run.parse().unwrap(),
+        task: task.to_owned(),
+        attempt: number,
+        state: task_run::State::Failed,
+        node_id: Uuid::nil(),
+        started_at: started,
+        finished_at: Some(started),
+        error: None,
+        output: Some(output),
+    };
+    let tx = desk.database.store.begin().await.unwrap();
+    task_run::Entity::insert(row.into_active_model()).exec_without_returning(&tx).await.unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+}
+
+async fn how_the_last_attempt_of_a_run_ended_is_told(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("ends", "@hourly").await;
+    let last = [
+        json!({ "exit_code": 3 }),
+        json!({ "exit_code": null, "signal": "SIGKILL" }),
+        json!({ "status": 503 }),
+        // What a worker gives back is its own.
+        json!({ "status": "fine", "signal": [1], "exit_code": 1e300 }),
+        json!(["exit_code"]),
+    ];
+    let mut runs = Vec::new();
+    for output in last {
+        let run = desk.trigger(&id).await;
+        settle(&desk, &run, State::Failed, 100).await;
+        attempt(&desk, &run, "main", 1, json!({ "exit_code": 75 })).await;
+        attempt(&desk, &run, "main", 2, output).await;
+        runs.push(run);
+    }
+    let live = desk.trigger(&id).await;
+    attempt(&desk, &live, "main", 1, json!({ "exit_code": 75 })).await;
+    runs.push(live);
+    let query = "{ runs { nodes { id ending { exitCode signal httpStatus } } } }";
+    let answer = desk.ask(query, json!({})).await;
+    let nodes = answer["runs"]["nodes"].as_array().unwrap();
+    let ending = |run: &String| {
+        let node = nodes.iter().find(|node| node["id"] == **run).unwrap();
+        node["ending"].clone()
+    };
+    let told: Vec<Value> = runs.iter().map(ending).collect();
+    let one = |exit: Option<i32>, signal: Option<&str>, status: Option<i32>| json!({ "exitCode": exit, "signal": signal, "httpStatus": status });
+    let expected = [
+        one(Some(3), None, None),
+        one(None, Some("SIGKILL"), None),
+        one(None, None, Some(503)),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+    ];
+    assert_eq!(told, expected);
 }
