@@ -125,6 +125,12 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await rail.getByRole("link", { name: "Overview" }).click();
   await expect(page).toHaveURL(/\/all$/);
   await expect(page.getByRole("heading", { name: "Next hour" })).toBeVisible();
+  await rail.getByRole("link", { name: "Upcoming" }).click();
+  await expect(page).toHaveURL(/\/all\/upcoming/);
+  await expect(page.getByRole("heading", { name: "Starts in the next 7 days" })).toBeVisible();
+  await rail.getByRole("link", { name: "Metrics" }).click();
+  await expect(page).toHaveURL(/\/all\/metrics/);
+  await expect(page.getByRole("heading", { name: "Throughput" })).toBeVisible();
   await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0);
 
   await page.goto("/all/schedules?q=name:pier-tide");

@@ -254,6 +254,7 @@ pub(crate) fn upcoming(
     from: Option<Moment>,
     hours: i64,
 ) -> Ask<crate::model::Forecast> {
+    let namespace = super::within(namespace);
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
 }
 
@@ -263,5 +264,6 @@ pub(crate) fn zone_fires(
     search: String,
     from: Moment,
 ) -> Ask<Vec<ZoneSchedule>> {
+    let namespace = super::within(namespace);
     Ask::new::<ZoneFires>(zone_fires::Variables { namespace, search, from })
 }

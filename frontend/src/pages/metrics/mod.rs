@@ -15,7 +15,6 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
-    kit,
     range::{Range, range_picker},
     steps,
 };
@@ -40,8 +39,6 @@ pub(crate) fn Metrics() -> impl IntoView {
     let filters = use_filters(Route::Metrics, &NAMES);
     let range = Range::new(filters, "24h");
     let (address, zone) = (use_address(), use_zone());
-    // Its figures of the last hour are of one namespace.
-    kit::use_namespace();
     // A schedule is named in the address; its key is the server's to say.
     let named = use_load(move || {
         let search = Some(exactly(&filters.some("schedule")?));
@@ -74,7 +71,8 @@ pub(crate) fn Metrics() -> impl IntoView {
         series(from, until, steps::step(end.since(from)))
     });
     let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
-    let now = use_load(move || Some(api::metrics(address.namespace())));
+    // Its figures of the last hour are of one namespace.
+    let now = use_load(move || (!address.is_across()).then(|| api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
         Some(api::schedule_figures(address.namespace(), search(filters), from, until))

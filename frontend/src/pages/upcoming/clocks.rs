@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use leptos::prelude::*;
 
-use super::super::kit::{self, empty, note};
+use super::super::kit::{empty, note};
 use crate::{
     api,
     components::{AsyncView, expressions, heading, live, panel, table},
@@ -13,6 +13,7 @@ use crate::{
         FireKind, GapPolicy, OverlapHourPolicy, Page, PreviewFire, ScheduleName, ZoneSchedule,
     },
     route::Route,
+    state::use_address,
     time::{Moment, Wall, clock_changes, distance},
 };
 
@@ -33,8 +34,9 @@ struct Change {
 /// The report.
 #[component]
 pub(super) fn Clocks() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    let names = use_load(move || Some(api::planning::schedule_names(namespace.get(), None, None)));
+    let address = use_address();
+    let names =
+        use_load(move || Some(api::planning::schedule_names(address.namespace(), None, None)));
     let changes = Memo::new(move |_| names.with(changes).unwrap_or_default());
     let is_empty = Signal::derive(move || changes.with(Vec::is_empty));
     let report = move || {
@@ -73,11 +75,11 @@ fn of_zone(zone: &str) -> Vec<Change> {
 /// One change, and whom it touches.
 #[component]
 fn OneChange(change: Change) -> impl IntoView {
-    let namespace = kit::use_namespace();
+    let address = use_address();
     let (zone, at) = (change.zone.clone(), change.at);
     let schedules = use_load(move || {
         let search = format!("zone:\"{zone}\"");
-        Some(api::planning::zone_fires(namespace.get(), search, at.later(-3 * HOUR_MS)))
+        Some(api::planning::zone_fires(address.namespace(), search, at.later(-3 * HOUR_MS)))
     });
     let in_days = distance(at.since(Moment::now()));
     let minute = |wall: &Wall| wall.time.get(..5).unwrap_or_default().to_owned();

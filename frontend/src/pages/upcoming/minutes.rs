@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use super::super::kit;
 use crate::{
     api,
     components::{AsyncView, heading, panel, table, when},
     data::use_load,
     model::{Forecast, Upcoming},
     route::Route,
+    state::use_address,
     time::Moment,
 };
 
@@ -25,8 +25,8 @@ struct Minute<'a> {
 /// The hour that begins at `at`.
 #[component]
 pub(super) fn Minutes(at: Moment) -> impl IntoView {
-    let namespace = kit::use_namespace();
-    let hour = use_load(move || Some(api::planning::upcoming(namespace.get(), Some(at), 1)));
+    let address = use_address();
+    let hour = use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1)));
     let content = view! {
         <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at))}</AsyncView>
     };
@@ -91,12 +91,13 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
 }
 
 fn row(minute: &Minute<'_>) -> AnyView {
-    let mut names = BTreeMap::<&str, (&str, usize)>::new();
+    // In two namespaces two schedules may have the same name.
+    let mut names = BTreeMap::<(&str, &str), usize>::new();
     for fire in &minute.fires {
-        names.entry(&fire.schedule.name).or_insert((&fire.schedule.id, 0)).1 += 1;
+        *names.entry((&fire.schedule.name, &fire.schedule.id)).or_default() += 1;
     }
     let more = names.len().saturating_sub(20);
-    let link = |(name, (id, times)): (&&str, &(&str, usize))| {
+    let link = |((name, id), times): (&(&str, &str), &usize)| {
         let href = Route::Schedule((*id).to_owned()).path();
         let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
         view! { <span class="collision"><a href=href>{(*name).to_owned()}</a>{times}</span> }

@@ -51,8 +51,9 @@ pub(crate) fn Upcoming() -> impl IntoView {
 /// The week, and the hour that is chosen in it.
 #[component]
 fn Load() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    let week = use_load(move || Some(api::planning::upcoming(namespace.get(), None, WEEK_HOURS)));
+    let address = use_address();
+    let week =
+        use_load(move || Some(api::planning::upcoming(address.namespace(), None, WEEK_HOURS)));
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);
