@@ -3,7 +3,7 @@
 //! A definition is stored as it is, kept in every version and in every backup; only secrets are
 //! sealed. So a text that its name gives away as a credential has to name a secret.
 
-use super::is_secret;
+use super::context::is_secret;
 use crate::{
     model::BadInput,
     target::{Secret, Target, TargetError, is_template},

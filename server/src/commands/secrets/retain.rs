@@ -1,0 +1,273 @@
+//! The way back from a form or a file: where a target holds a mask, the secret that it stands for.
+
+use super::mask::{masked_url, origin};
+use crate::{
+    commands::BadInput,
+    model::naming,
+    target::{Http, MAX_REDIRECTS, Publish, Secret, Target},
+    vault::MASK,
+};
+
+/// In the place of a number of redirects: the number that is there stays, or is the usual one.
+pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
+
+/// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
+/// the mask, and what it does not show at all.
+///
+/// A secret follows its target only to the origin that it was given for; for another it has to be
+/// typed again, or editing a URL would be a way to read it.
+pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), BadInput> {
+    match (target, old) {
+        (Target::Http(new), old) => {
+            let old = match old {
+                Some(Target::Http(old)) => Some(old),
+                Some(
+                    Target::Command(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_),
+                )
+                | None => None,
+            };
+            retain_http(new, old)
+        }
+        (Target::Command(new), Some(Target::Command(old))) => {
+            // As for an origin: another program would be a way to read what this one was given.
+            let same_program = new.program == old.program
+                && new.script == old.script
+                && (new.args == old.args || new.program.is_none());
+            for (name, value) in &mut new.env {
+                if value.expose() == MASK {
+                    let field = format!("task.target.command.environment.{name}");
+                    let kept = old.env.get(name).filter(|_| same_program);
+                    *value = kept.cloned().ok_or_else(|| unknown(field))?;
+                }
+            }
+            Ok(())
+        }
+        (Target::Command(new), _) => {
+            match new.env.iter().find(|(_, value)| value.expose() == MASK) {
+                Some((name, _)) => Err(unknown(format!("task.target.command.environment.{name}"))),
+                None => Ok(()),
+            }
+        }
+        (Target::Publish(new), old) => {
+            let old = match old {
+                Some(Target::Publish(old)) => Some(&**old),
+                Some(
+                    Target::Http(_) | Target::Command(_) | Target::Worker(_) | Target::Noop(_),
+                )
+                | None => None,
+            };
+            retain_publish(new, old)
+        }
+        (Target::Worker(_) | Target::Noop(_), _) => Ok(()),
+    }
+}
+
+/// Puts back what a module's file says only the mask of, where the mask stands for what is there.
+/// Unlike a form, a file says all there is: what it leaves out is not kept. A mask that stands for
+/// nothing stays, and is refused where the definition is checked.
+pub(crate) fn unmask(target: &mut Target, old: &Target) {
+    let mut tried = target.clone();
+    if let Target::Http(http) = &mut tried {
+        http.signing_secret.get_or_insert_with(|| Secret::new(""));
+    }
+    if retain(&mut tried, Some(old)).is_err() {
+        return;
+    }
+    if let (Target::Http(tried), Target::Http(said)) = (&mut tried, &*target) {
+        tried.expected_body.clone_from(&said.expected_body);
+        tried.max_redirects = said.max_redirects;
+        tried.client_certificate.clone_from(&said.client_certificate);
+    }
+    *target = tried;
+}
+
+fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
+    let masked = old.filter(|old| new.url.contains(MASK) && masked_url(&old.url) == new.url);
+    if let Some(old) = masked {
+        new.url.clone_from(&old.url);
+    } else if new.url.contains(MASK) {
+        return Err(unknown("task.target.http.url".to_owned()));
+    }
+    let same_origin = old.filter(|old| origin(&old.url) == origin(&new.url));
+    for (name, value) in &mut new.headers {
+        if value.expose() == MASK {
+            let field = format!("task.target.http.headers.{name}");
+            let kept = same_origin.and_then(|old| old.headers.get(name));
+            *value = kept.cloned().ok_or_else(|| unknown(field))?;
+        }
+    }
+    match new.signing_secret.as_ref().map(Secret::expose) {
+        Some("") => new.signing_secret = None,
+        Some(MASK) | None => match (old, same_origin) {
+            (_, Some(old)) => new.signing_secret.clone_from(&old.signing_secret),
+            (Some(old), None) if old.signing_secret.is_some() => {
+                return Err(unknown("task.target.http.signingSecret".to_owned()));
+            }
+            _ if new.signing_secret.is_some() => {
+                return Err(unknown("task.target.http.signingSecret".to_owned()));
+            }
+            _ => {}
+        },
+        Some(_) => {}
+    }
+    // It is shown as it is: it names a secret.
+    match new.client_certificate.as_ref().map(Secret::expose) {
+        Some("") => new.client_certificate = None,
+        Some(_) => {}
+        None => new.client_certificate = old.and_then(|old| old.client_certificate.clone()),
+    }
+    match new.expected_body.as_deref() {
+        Some("") => new.expected_body = None,
+        Some(_) => {}
+        None => new.expected_body = old.and_then(|old| old.expected_body.clone()),
+    }
+    if new.max_redirects == KEPT_REDIRECTS {
+        new.max_redirects = old.map_or(MAX_REDIRECTS, |old| old.max_redirects);
+    }
+    Ok(())
+}
+
+/// As for an origin: a secret follows only to the broker that it was given for.
+fn retain_publish(new: &mut Publish, old: Option<&Publish>) -> Result<(), BadInput> {
+    let mut old = old.filter(|old| old.to.is_same_place(&new.to)).cloned();
+    let broker = new.to.name();
+    for (name, secret) in new.to.secrets_mut() {
+        if secret.expose() == MASK {
+            let mut kept = old.iter_mut().flat_map(|old| old.to.secrets_mut());
+            let kept = kept.find(|(known, _)| *known == name).map(|(_, kept)| kept.clone());
+            let field = format!("task.target.publish.to.{broker}.{}", naming::in_api(name));
+            *secret = kept.ok_or_else(|| unknown(field))?;
+        }
+    }
+    for (name, value) in &mut new.event.headers {
+        if value.expose() == MASK {
+            let kept = old.as_ref().and_then(|old| old.event.headers.get(name)).cloned();
+            let field = format!("task.target.publish.event.headers.{name}");
+            *value = kept.ok_or_else(|| unknown(field))?;
+        }
+    }
+    Ok(())
+}
+
+fn unknown(field: String) -> BadInput {
+    let problem = "is the mask of a secret that is not known for this target";
+    BadInput::new(field, MASK, problem, "type the value again, or leave it out (empty for none)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{commands::secrets::masked, target::Command};
+
+    fn http(url: &str, headers: &[(&str, &str)]) -> Target {
+        let mut http = Http::post(url);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Secret::new(*value));
+        http.headers = headers.iter().map(owned).collect();
+        Target::Http(http)
+    }
+
+    #[test]
+    fn secrets_in_an_address_are_masked_and_kept() {
+        for (url, shown) in [
+            ("https://a/x", "https://a/x"),
+            ("https://u:p@a/x?token=1&plain#f", "https://***@a/x?token=***&plain#f"),
+            ("https://a?k=v", "https://a?k=***"),
+            ("https://a?k={{ secrets.a }}&v={{ 1 }}", "https://a?k={{ secrets.a }}&v=***"),
+        ] {
+            assert_eq!(masked(&http(url, &[])), http(shown, &[]));
+            let mut new = http(shown, &[]);
+            retain(&mut new, Some(&http(url, &[]))).unwrap();
+            assert_eq!(new, http(url, &[]));
+        }
+        let mut moved = http("https://evil/x?token=***", &[]);
+        assert!(retain(&mut moved, Some(&http("https://a/x?token=1", &[]))).is_err());
+    }
+
+    #[test]
+    fn a_variable_does_not_follow_to_another_program() {
+        let command = |script: &str, value: &str| {
+            let env = [("SMTP_PASS".to_owned(), Secret::new(value))].into();
+            let script = Some(script.to_owned());
+            Target::Command(Command { script, env, ..Command::default() })
+        };
+        assert_eq!(masked(&command("a", "1")), command("a", MASK));
+        let mut same = command("a", MASK);
+        retain(&mut same, Some(&command("a", "1"))).unwrap();
+        assert_eq!(same, command("a", "1"));
+        let mut other = command("echo $SMTP_PASS", MASK);
+        assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
+    }
+
+    #[test]
+    fn a_password_does_not_follow_to_another_broker() {
+        let publish = |server: &str, password: &str| {
+            let connection = serde_json::json!({
+                "servers": [server], "username": "a", "password": password,
+            });
+            let to = serde_json::json!({ "nats": { "connection": connection, "subject": "a" } });
+            let publish = serde_json::json!({ "publish": { "to": to } });
+            serde_json::from_value::<Target>(publish).unwrap()
+        };
+        let old = publish("nats", "hush");
+        assert_eq!(masked(&old), publish("nats", MASK));
+        let named = publish("nats", "{{ secrets.nats }}");
+        assert_eq!(masked(&named), named);
+        let mut same = publish("nats", MASK);
+        retain(&mut same, Some(&old)).unwrap();
+        assert_eq!(same, old);
+        let error = retain(&mut publish("evil", MASK), Some(&old)).unwrap_err();
+        assert_eq!(error.field, "task.target.publish.to.nats.connection.password");
+    }
+
+    #[test]
+    fn a_mask_given_back_keeps_the_secret() {
+        let old = http("https://a/x", &[("Authorization", "Bearer 1")]);
+        let mut new = http("https://a/y", &[("Authorization", MASK)]);
+        retain(&mut new, Some(&old)).unwrap();
+        assert_eq!(new, http("https://a/y", &[("Authorization", "Bearer 1")]));
+    }
+
+    #[test]
+    fn a_file_keeps_what_it_says_the_mask_of_and_nothing_else() {
+        let mut old = Http::post("https://a/x?k=1");
+        old.headers = [("Authorization".to_owned(), Secret::new("Bearer 1"))].into();
+        old.signing_secret = Some(Secret::new("whsec_1"));
+        old.expected_body = Some("ok".to_owned());
+        let old = Target::Http(old);
+        let mut same = masked(&old);
+        unmask(&mut same, &old);
+        assert_eq!(same, old);
+
+        let mut less = http("https://a/x?k=***", &[]);
+        unmask(&mut less, &old);
+        assert_eq!(less, http("https://a/x?k=1", &[]));
+        let elsewhere = http("https://evil/x", &[("Authorization", MASK)]);
+        let mut tried = elsewhere.clone();
+        unmask(&mut tried, &old);
+        assert_eq!(tried, elsewhere);
+    }
+
+    #[test]
+    fn a_secret_does_not_follow_to_another_origin() {
+        let old = http("https://a/x", &[("Authorization", "Bearer 1")]);
+        let mut new = http("https://evil/x", &[("Authorization", MASK)]);
+        let error = retain(&mut new, Some(&old)).unwrap_err();
+        assert_eq!(error.field, "task.target.http.headers.Authorization");
+        let mut fresh = http("https://a/x", &[("Authorization", MASK)]);
+        assert!(retain(&mut fresh, None).is_err());
+    }
+
+    #[test]
+    fn a_signature_is_kept_unless_it_is_emptied() {
+        let signed = |secret: Option<&str>| {
+            let mut http = Http::post("https://a/x");
+            http.signing_secret = secret.map(Secret::new);
+            Target::Http(http)
+        };
+        for (sent, kept) in [(None, Some("k")), (Some(MASK), Some("k")), (Some(""), None)] {
+            let mut new = signed(sent);
+            retain(&mut new, Some(&signed(Some("k")))).unwrap();
+            assert_eq!(new, signed(kept), "{sent:?}");
+        }
+    }
+}
