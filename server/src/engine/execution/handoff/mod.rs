@@ -3,45 +3,39 @@
 //!
 //! - `decision`: what becomes of an intent; pure
 //! - `run`: the run that it becomes; pure
+//! - `batch`: what becomes of the intents of one transaction
+//! - `start`: those of its runs that start here
 
+mod batch;
 mod decision;
 mod run;
+mod start;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     ops::AddAssign,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use entity::fire::Verdict;
-use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
 pub(crate) use self::run::unmark_recovery;
+use self::{
+    batch::{Batch, Moment},
+    start::Begun,
+};
 pub(in crate::engine) use self::{
     decision::{Limits, Standing, past_deadline, refusal},
     run::{idempotency_key, mark_recovery},
 };
-use self::{
-    decision::{decide, detail},
-    run::new_run,
-};
-use super::attempt::{self, Attempt, Times};
 use crate::{
     engine::{
         EngineError,
         cluster::LeaseTerm,
         core::{Bisect, Core},
-        places::{Claim, NoPlace, Place},
     },
-    model::definition::Known,
-    store::{
-        handoffs::{Current, Intent, NewRun, Start},
-        holds::Hold,
-    },
-    target::Invocation,
-    telemetry::TracedFire,
+    store::{handoffs::Intent, holds::Hold},
 };
 
 /// Recovery at work.
@@ -77,10 +71,6 @@ impl AddAssign for HandedOver {
 const TRIES: u32 = 64;
 /// Between two tries lies so much time at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// So many runs are begun before others on this thread have their turn: the claim of the next batch
-/// is one of them, and the database has nothing to do until it goes on.
-const BEGUN_AT_ONCE: usize = 64;
 
 /// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
 /// does not hold up the others, nor does one intent that the database refuses: it is separated from
@@ -147,109 +137,30 @@ async fn try_hand_over(
         tx.rollback().await?;
         return Ok(HandedOver::default());
     }
-    let limits = recovery.map(|recovery| recovery.limits);
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
     let now = core.agreed_now_in(&tx).await?;
+    let limits = recovery.map(|recovery| recovery.limits);
+    let moment = Moment { now, limits, was_away };
+    let mut batch = Batch::decide(core, &tx, intents, &current, &moment).await?;
 
-    let mut runs = Vec::with_capacity(intents.len());
-    let mut works = Vec::with_capacity(intents.len());
-    let mut refused = Vec::new();
-    for intent in intents {
-        let schedule = current.get(&intent.schedule_id);
-        let (schedule, reason) = match (decide(intent, schedule, now, limits), schedule) {
-            (Ok(reason), Some(schedule)) => (schedule, reason),
-            (Ok(_), None) => continue,
-            (Err(decided), _) => {
-                refused.push(decided);
-                continue;
-            }
-        };
-        let key = (schedule.workflow_id, schedule.workflow_version);
-        let known = match core.definitions.known(&core.store, &tx, key).await? {
-            Ok(known) => known,
-            Err(error) => {
-                // It stays an intent: recovery tries again, and gives up in the end.
-                tracing::error!(fire = %intent.id, "failed to {error}");
-                continue;
-            }
-        };
-        let why = (reason, detail(intent, reason, was_away));
-        runs.push(new_run(intent, schedule, &known, why, now));
-        works.push((known, schedule));
-    }
-
-    let linked = core.store.start_fires_if_pending(&tx, &runs, now.into()).await?;
-    core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
-    let (mut runs, works): (Vec<_>, Vec<_>) =
-        runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
+    let linked = core.store.start_fires_if_pending(&tx, &batch.runs, now.into()).await?;
+    core.store.decide_fires_if_pending(&tx, &batch.refused, now.into()).await?;
+    batch.retain(|run| linked.contains(&run.id));
     // As late as can be: by now short runs of the batch before may have ended.
-    let places = start_here(core, &mut runs, &works);
-    core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
-    let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
-    let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
+    let places = batch.place(core);
+    core.store.insert_fired_runs(&tx, &batch.runs, node, now.into()).await?;
+    let starting = batch.runs.iter().filter(|run| run.start.is_some());
+    let starting = starting.map(|run| first_hold(run.id, node));
     let beginning = core.registry.starting.enter(start, starting);
     core.store.commit(tx).await?;
     let lost = beginning.lost(core).await;
     core.metrics.handed_over(intents.len(), start.elapsed());
-    let handed_at = core.clock.now();
-    let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();
-    for (run, (_, schedule)) in runs.iter().zip(&works) {
-        let late = handed_at - run.due_at.utc();
-        core.metrics.lateness(late.to_std().unwrap_or_default());
-        let (started, reason) = (Verdict::Started.to_value(), run.reason.to_value());
-        core.metrics.traces().fire(&TracedFire {
-            id: run.id,
-            namespace: &schedule.namespace,
-            schedule: (run.schedule_id, &schedule.name),
-            scheduled_at: run.scheduled_at.utc(),
-            due_at: run.due_at.utc(),
-            claimed_at: claimed.get(&run.id).map_or(handed_from, |intent| intent.claimed_at.utc()),
-            handed_from,
-            handed_at,
-            reason: &reason,
-        });
-        core.metrics.fires(Some(run.schedule_id), started, reason, 1);
-    }
-    for fire in &refused {
-        let schedule = claimed.get(&fire.id).map(|intent| intent.schedule_id);
-        core.metrics.fires(schedule, fire.verdict.to_value(), fire.reason.to_value(), 1);
-    }
+    batch.report(core, intents, handed_from);
 
-    let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
-    let runs = runs.into_iter().zip(places);
-    for (index, ((run, place), (known, schedule))) in runs.zip(works).enumerate() {
-        if index > 0 && index.is_multiple_of(BEGUN_AT_ONCE) {
-            tokio::task::yield_now().await;
-        }
-        let Some(place) = place else {
-            handed.queued += 1;
-            continue;
-        };
-        let hold = hold(run.id);
-        if lost.contains(&hold) {
-            continue;
-        }
-        handed.started += 1;
-        let task = known.task(0);
-        let invocation = Invocation {
-            run_id: run.id,
-            attempt: 1,
-            task: task.name.clone(),
-            namespace: schedule.namespace.clone(),
-            schedule: Some(schedule.name.clone()),
-            schedule_id: Some(run.schedule_id),
-            scheduled_at: Some(run.scheduled_at.utc()),
-            idempotency_key: run.idempotency_key,
-            traceparent: Some(attempt::traceparent(core, &hold)),
-            context: run.context.unwrap_or_else(|| schedule.context.clone()),
-            timeout: task.timeout(),
-            kill_grace: task.kill_grace(),
-        };
-        let max_attempts = run.max_attempts;
-        let run = Times { stands_for: run.scheduled_at.utc(), started_at: now, by_fire: true };
-        attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
-    }
+    let refused = batch.refused.len();
+    let begun = Begun { node, now, places, lost: &lost };
+    let handed = HandedOver { refused, ..batch.start(core, begun).await };
     drop(beginning);
     if !lost.is_empty() {
         core.slot_freed();
@@ -261,37 +172,7 @@ async fn try_hand_over(
     Ok(handed)
 }
 
-/// Marks those runs as started that may start in this transaction and for which there is a place;
-/// gives the places, one for each of these runs. The dispatcher alone starts runs of a group: it
-/// keeps their limit and their order. And what a life that was declared dead started would be taken
-/// from it at once.
-fn start_here(
-    core: &Core,
-    runs: &mut [NewRun],
-    works: &[(Arc<Known>, &Current)],
-) -> Vec<Option<Place>> {
-    let may = |(known, schedule): &(Arc<Known>, &Current)| {
-        schedule.group_id.is_none()
-            && schedule.node_is_alive
-            && core.cluster.takes(&known.definition.runs_on)
-            && !core.cluster.lets_others_go_first(&known.definition.runs_on)
-    };
-    let mut is_full = false;
-    let start = |(run, work): (&mut NewRun, &(Arc<Known>, &Current))| {
-        if is_full || !may(work) {
-            return None;
-        }
-        let claim = Claim {
-            origin: run.origin.clone(),
-            schedule: Some(run.schedule_id),
-            namespace: run.namespace_id,
-        };
-        let place = core.place(&claim);
-        is_full = matches!(place, Err(NoPlace::Full));
-        let (task, hard_limit) = work.0.start(core.settings.heartbeat_expiry);
-        let place = place.ok()?;
-        run.start = Some(Start { task, hard_limit });
-        Some(place)
-    };
-    runs.iter_mut().zip(works).map(start).collect()
+/// The first attempt of a run, held by this node.
+fn first_hold(run_id: Uuid, node_id: Uuid) -> Hold {
+    Hold { run_id, attempt: 1, node_id, epoch: 1 }
 }

@@ -9,12 +9,12 @@ use crate::{
     store::handoffs::{Current, Intent, NewRun},
 };
 
-/// The run, not started yet.
+/// The run, not started yet and with nothing told of it.
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &Current,
     known: &Known,
-    (reason, detail): (Reason, Option<String>),
+    reason: Reason,
     now: DateTime<Utc>,
 ) -> NewRun {
     let is_recovery = reason == Reason::Recovered;
@@ -38,7 +38,7 @@ pub(super) fn new_run(
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),
         reason,
-        detail,
+        detail: None,
         group_id: schedule.group_id,
         priority: schedule.priority,
         start: None,

@@ -1,0 +1,125 @@
+//! What becomes of the intents of one transaction.
+
+use std::{collections::HashMap, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use entity::fire::Verdict;
+use sea_orm::ActiveEnum;
+use uuid::Uuid;
+
+use super::{
+    decision::{Limits, decide, detail},
+    run::new_run,
+};
+use crate::{
+    engine::{EngineError, core::Core},
+    model::definition::Known,
+    store::{
+        DatabaseTransaction,
+        handoffs::{Current, Decided, Intent, NewRun},
+    },
+    telemetry::TracedFire,
+};
+
+/// The intents of one transaction, decided.
+#[derive(Default)]
+pub(super) struct Batch<'a> {
+    /// Runs that some of them become.
+    pub(super) runs: Vec<NewRun>,
+    /// What each of `runs` runs.
+    pub(super) works: Vec<Work<'a>>,
+    /// Those that do not run.
+    pub(super) refused: Vec<Decided>,
+}
+
+/// What a run is of.
+pub(super) struct Work<'a> {
+    /// The version of the workflow.
+    pub(super) known: Arc<Known>,
+    /// The schedule.
+    pub(super) schedule: &'a Current,
+}
+
+/// As what intents are decided by.
+pub(super) struct Moment {
+    /// The time that the nodes agree on.
+    pub(super) now: DateTime<Utc>,
+    /// What recovery may still do, where it is recovery.
+    pub(super) limits: Option<Limits>,
+    /// Whether the database was away before.
+    pub(super) was_away: bool,
+}
+
+impl<'a> Batch<'a> {
+    /// Decides what becomes of each intent.
+    pub(super) async fn decide(
+        core: &Core,
+        tx: &DatabaseTransaction,
+        intents: &[Intent],
+        current: &'a HashMap<Uuid, Current>,
+        moment: &Moment,
+    ) -> Result<Self, EngineError> {
+        let mut batch = Self::default();
+        for intent in intents {
+            let schedule = current.get(&intent.schedule_id);
+            let decided = decide(intent, schedule, moment.now, moment.limits);
+            let (schedule, reason) = match (decided, schedule) {
+                (Ok(reason), Some(schedule)) => (schedule, reason),
+                (Ok(_), None) => continue,
+                (Err(decided), _) => {
+                    batch.refused.push(decided);
+                    continue;
+                }
+            };
+            let key = (schedule.workflow_id, schedule.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, key).await? {
+                Ok(known) => known,
+                Err(error) => {
+                    // It stays an intent: recovery tries again, and gives up in the end.
+                    tracing::error!(fire = %intent.id, "failed to {error}");
+                    continue;
+                }
+            };
+            let detail = detail(intent, reason, moment.was_away);
+            let run = NewRun { detail, ..new_run(intent, schedule, &known, reason, moment.now) };
+            batch.runs.push(run);
+            batch.works.push(Work { known, schedule });
+        }
+        Ok(batch)
+    }
+
+    /// Leaves out other runs.
+    pub(super) fn retain(&mut self, keep: impl Fn(&NewRun) -> bool) {
+        let runs = std::mem::take(&mut self.runs).into_iter();
+        let works = std::mem::take(&mut self.works);
+        (self.runs, self.works) = runs.zip(works).filter(|(run, _)| keep(run)).unzip();
+    }
+
+    /// Counts and traces the fires that are decided now.
+    pub(super) fn report(&self, core: &Core, intents: &[Intent], handed_from: DateTime<Utc>) {
+        let handed_at = core.clock.now();
+        let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();
+        for (run, Work { schedule, .. }) in self.runs.iter().zip(&self.works) {
+            let late = handed_at - run.due_at.utc();
+            core.metrics.lateness(late.to_std().unwrap_or_default());
+            let (started, reason) = (Verdict::Started.to_value(), run.reason.to_value());
+            let intent = claimed.get(&run.id);
+            core.metrics.traces().fire(&TracedFire {
+                id: run.id,
+                namespace: &schedule.namespace,
+                schedule: (run.schedule_id, &schedule.name),
+                scheduled_at: run.scheduled_at.utc(),
+                due_at: run.due_at.utc(),
+                claimed_at: intent.map_or(handed_from, |intent| intent.claimed_at.utc()),
+                handed_from,
+                handed_at,
+                reason: &reason,
+            });
+            core.metrics.fires(Some(run.schedule_id), started, reason, 1);
+        }
+        for fire in &self.refused {
+            let schedule = claimed.get(&fire.id).map(|intent| intent.schedule_id);
+            core.metrics.fires(schedule, fire.verdict.to_value(), fire.reason.to_value(), 1);
+        }
+    }
+}

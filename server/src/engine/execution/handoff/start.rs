@@ -1,0 +1,119 @@
+//! The runs of a batch that start here: their places, and their first attempts.
+
+use std::{collections::HashSet, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::{
+    HandedOver,
+    batch::{Batch, Work},
+    first_hold,
+};
+use crate::{
+    engine::{
+        core::Core,
+        execution::attempt::{self, Attempt, Times},
+        places::{Claim, NoPlace, Place},
+    },
+    store::{
+        handoffs::{NewRun, Start},
+        holds::Hold,
+    },
+    target::Invocation,
+};
+
+/// So many runs are begun before others on this thread have their turn: the claim of the next batch
+/// is one of them, and the database has nothing to do until it goes on.
+const BEGUN_AT_ONCE: usize = 64;
+
+/// What the runs of a batch begin with, once they are committed.
+pub(super) struct Begun<'a> {
+    /// This node.
+    pub(super) node: Uuid,
+    /// When they start.
+    pub(super) now: DateTime<Utc>,
+    /// One for each run that starts here.
+    pub(super) places: Vec<Option<Place>>,
+    /// Attempts that are not this node's any more.
+    pub(super) lost: &'a HashSet<Hold>,
+}
+
+impl Batch<'_> {
+    /// Marks those runs as started that may start in this transaction and for which there is a
+    /// place; gives the places, one for each of these runs. The dispatcher alone starts runs of a
+    /// group: it keeps their limit and their order. And what a life that was declared dead started
+    /// would be taken from it at once.
+    pub(super) fn place(&mut self, core: &Core) -> Vec<Option<Place>> {
+        let may = |Work { known, schedule }: &Work<'_>| {
+            schedule.group_id.is_none()
+                && schedule.node_is_alive
+                && core.cluster.takes(&known.definition.runs_on)
+                && !core.cluster.lets_others_go_first(&known.definition.runs_on)
+        };
+        let mut is_full = false;
+        let start = |(run, work): (&mut NewRun, &Work<'_>)| {
+            if is_full || !may(work) {
+                return None;
+            }
+            let claim = Claim {
+                origin: run.origin.clone(),
+                schedule: Some(run.schedule_id),
+                namespace: run.namespace_id,
+            };
+            let place = core.place(&claim);
+            is_full = matches!(place, Err(NoPlace::Full));
+            let (task, hard_limit) = work.known.start(core.settings.heartbeat_expiry);
+            let place = place.ok()?;
+            run.start = Some(Start { task, hard_limit });
+            Some(place)
+        };
+        self.runs.iter_mut().zip(&self.works).map(start).collect()
+    }
+
+    /// Starts the attempts of the runs that have a place.
+    pub(super) async fn start(self, core: &Arc<Core>, begun: Begun<'_>) -> HandedOver {
+        let mut handed = HandedOver::default();
+        let runs = self.runs.into_iter().zip(begun.places);
+        for (index, ((run, place), work)) in runs.zip(self.works).enumerate() {
+            if index > 0 && index.is_multiple_of(BEGUN_AT_ONCE) {
+                tokio::task::yield_now().await;
+            }
+            let Some(place) = place else {
+                handed.queued += 1;
+                continue;
+            };
+            let hold = first_hold(run.id, begun.node);
+            if begun.lost.contains(&hold) {
+                continue;
+            }
+            handed.started += 1;
+            let max_attempts = run.max_attempts;
+            let stands_for = run.scheduled_at.utc();
+            let times = Times { stands_for, started_at: begun.now, by_fire: true };
+            let invocation = invocation(core, run, &work, &hold);
+            let (known, run) = (work.known, times);
+            attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
+        }
+        handed
+    }
+}
+
+fn invocation(core: &Core, run: NewRun, work: &Work<'_>, hold: &Hold) -> Invocation {
+    let Work { known, schedule } = work;
+    let task = known.task(0);
+    Invocation {
+        run_id: run.id,
+        attempt: hold.attempt,
+        task: task.name.clone(),
+        namespace: schedule.namespace.clone(),
+        schedule: Some(schedule.name.clone()),
+        schedule_id: Some(run.schedule_id),
+        scheduled_at: Some(run.scheduled_at.utc()),
+        idempotency_key: run.idempotency_key,
+        traceparent: Some(attempt::traceparent(core, hold)),
+        context: run.context.unwrap_or_else(|| schedule.context.clone()),
+        timeout: task.timeout(),
+        kill_grace: task.kill_grace(),
+    }
+}
