@@ -1,4 +1,8 @@
 //! The dispatcher: takes runs that wait, as many as this node has room for.
+//!
+//! - `batch`: the runs that it takes in one transaction
+
+mod batch;
 
 use std::{
     collections::HashSet,
@@ -7,29 +11,23 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{fire, run};
-use sea_orm::ActiveEnum;
+use entity::run;
 use uuid::Uuid;
 
-use super::{
-    attempt::{self, Attempt, Times},
-    handoff::past_deadline,
-};
+use self::batch::{Batch, Begun};
+use super::handoff::past_deadline;
 use crate::{
     engine::{
         EngineError,
         core::Core,
-        places::{Claim, Holder, NoPlace, Room},
+        places::{Holder, Room},
         service::Service,
     },
-    model::definition::Task,
     store::{
         DatabaseTransaction,
         holds::Hold,
         queue::{Taker, Waiting, Without},
-        runs::Take,
     },
-    target::Invocation,
 };
 
 /// Takes waiting runs.
@@ -187,98 +185,24 @@ impl Dispatcher {
         let mut looked = Looked { read: waiting.len(), ..Looked::default() };
         let (left, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| self.is_left_to_others(run, now));
-        let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
-        let late_of: Vec<_> = late.iter().map(|run| run.schedule_id).collect();
-        let late: Vec<_> = late.into_iter().map(|run| (run.id, run.scheduled_at)).collect();
         let waiting = self.within_limits(&tx, waiting, now).await?;
-        let mut takes = Vec::with_capacity(found);
-        let mut begun = Vec::with_capacity(found);
-        let mut failed = Vec::new();
-        for run in waiting {
-            let key = (run.workflow_id, run.workflow_version);
-            let known = match core.definitions.known(&core.store, &tx, key).await? {
-                Ok(known) => known,
-                Err(error) => {
-                    tracing::error!(run = %run.id, "failed to {error}");
-                    failed.push((run.id, format!("failed to {error}")));
-                    continue;
-                }
-            };
-            let claim = Claim {
-                origin: known.origin().cloned(),
-                schedule: run.schedule_id,
-                namespace: run.namespace_id,
-            };
-            let place = match core.place(&claim) {
-                Ok(place) => place,
-                Err(NoPlace::Full) => {
-                    looked.is_full = true;
-                    break;
-                }
-                Err(NoPlace::Share(holder)) => {
-                    if !looked.refused.contains(&holder) {
-                        looked.refused.push(holder);
-                    }
-                    continue;
-                }
-            };
-            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
-            takes.push(Take {
-                run_id: run.id,
-                task,
-                attempt: run.attempt + 1,
-                epoch: run.epoch + 1,
-                hard_limit,
-            });
-            begun.push((run, known, place));
-        }
+        let batch = Batch::place(core, &tx, waiting, late, &mut looked).await?;
         self.has_left |= !left.is_empty();
-        if failed.is_empty() && late.is_empty() && takes.is_empty() {
+        looked.taken = batch.len();
+        if looked.taken == 0 {
             // A commit would be news to all who follow, here and on other nodes.
             tx.rollback().await?;
             return Ok(looked);
         }
-        looked.taken = failed.len() + late.len() + takes.len();
-        core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
-        core.store.skip_locked_runs(&tx, &late, now.into()).await?;
-        core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
-        let hold = |take: &Take| Hold {
-            run_id: take.run_id,
-            attempt: take.attempt,
-            node_id: node,
-            epoch: take.epoch,
-        };
-        let beginning = core.registry.starting.enter(since, takes.iter().map(hold));
+        batch.write(core, &tx, node, now).await?;
+        let holds: Vec<Hold> = batch.holds(node).collect();
+        let beginning = core.registry.starting.enter(since, holds);
         core.store.commit(tx).await?;
-        for schedule in late_of {
-            let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
-            core.metrics.fires(schedule, skipped.to_value(), deadline.to_value(), 1);
-        }
-        if !(late.is_empty() && failed.is_empty()) {
-            core.run_settled();
-        }
-        if core.backfills.has_any(failed.iter().map(|(run, _)| *run)) {
-            core.signals.wake_backfill();
-        }
-
+        batch.report(core);
         let lost = beginning.lost(core).await;
-        for ((run, known, place), take) in begun.into_iter().zip(takes) {
-            let hold = hold(&take);
-            if lost.contains(&hold) {
-                continue;
-            }
-            let max_attempts = run.max_attempts;
-            let times = Times {
-                by_fire: run.trigger == run::Trigger::Schedule,
-                stands_for: run.scheduled_at.utc(),
-                started_at: run.started_at.map_or(now, |at| at.utc()),
-            };
-            let invocation = invocation(core, run, known.task(0), &hold);
-            let run = times;
-            attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
-        }
+        batch.start(core, Begun { node, now, lost: &lost });
         drop(beginning);
         if !lost.is_empty() {
             core.slot_freed();
@@ -385,23 +309,4 @@ fn is_too_late(run: &Waiting, now: DateTime<Utc>) -> bool {
     run.trigger == run::Trigger::Schedule
         && run.attempt == 0
         && past_deadline(scheduled_at, due_at, jitter, run.start_deadline_ms, now)
-}
-
-fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation {
-    Invocation {
-        run_id: run.id,
-        attempt: hold.attempt,
-        task: task.name.clone(),
-        namespace: run.namespace,
-        schedule: run.schedule,
-        schedule_id: run.schedule_id,
-        // Of a run by hand it is the instant that was asked for, or when it was ordered. A run that
-        // repeats it has the same key, and tells the same.
-        scheduled_at: Some(run.scheduled_at.utc()),
-        idempotency_key: run.idempotency_key,
-        traceparent: Some(attempt::traceparent(core, hold)),
-        context: run.context,
-        timeout: task.timeout(),
-        kill_grace: task.kill_grace(),
-    }
 }

@@ -1,0 +1,180 @@
+//! The runs that the dispatcher takes in one transaction.
+
+use std::{collections::HashSet, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use entity::{fire, run};
+use sea_orm::ActiveEnum;
+use uuid::Uuid;
+
+use super::Looked;
+use crate::{
+    engine::{
+        EngineError,
+        core::Core,
+        execution::attempt::{self, Attempt, Times},
+        places::{Claim, NoPlace, Place},
+    },
+    model::definition::{Known, Task},
+    store::{DatabaseTransaction, holds::Hold, queue::Waiting, runs::Take},
+    target::Invocation,
+};
+
+/// Runs that are locked, and what becomes of them.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// Those that start here.
+    placed: Vec<Placed>,
+    /// How each of `placed` is taken.
+    takes: Vec<Take>,
+    /// Those that cannot be read, and why.
+    failed: Vec<(Uuid, String)>,
+    /// Those that have waited beyond their deadline.
+    late: Vec<Waiting>,
+}
+
+/// A run that has its place.
+struct Placed {
+    run: Waiting,
+    known: Arc<Known>,
+    place: Place,
+}
+
+/// What the attempts of a batch begin with, once they are committed.
+pub(super) struct Begun<'a> {
+    /// This node.
+    pub(super) node: Uuid,
+    /// When they start.
+    pub(super) now: DateTime<Utc>,
+    /// Attempts that are not this node's any more.
+    pub(super) lost: &'a HashSet<Hold>,
+}
+
+impl Batch {
+    /// Finds a place for each run that waits, until there is none left at all; `looked` keeps what
+    /// was refused.
+    pub(super) async fn place(
+        core: &Core,
+        tx: &DatabaseTransaction,
+        waiting: Vec<Waiting>,
+        late: Vec<Waiting>,
+        looked: &mut Looked,
+    ) -> Result<Self, EngineError> {
+        let mut batch = Self { late, ..Self::default() };
+        for run in waiting {
+            let key = (run.workflow_id, run.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, key).await? {
+                Ok(known) => known,
+                Err(error) => {
+                    tracing::error!(run = %run.id, "failed to {error}");
+                    batch.failed.push((run.id, format!("failed to {error}")));
+                    continue;
+                }
+            };
+            let claim = Claim {
+                origin: known.origin().cloned(),
+                schedule: run.schedule_id,
+                namespace: run.namespace_id,
+            };
+            let place = match core.place(&claim) {
+                Ok(place) => place,
+                Err(NoPlace::Full) => {
+                    looked.is_full = true;
+                    break;
+                }
+                Err(NoPlace::Share(holder)) => {
+                    if !looked.refused.contains(&holder) {
+                        looked.refused.push(holder);
+                    }
+                    continue;
+                }
+            };
+            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+            let (attempt, epoch) = (run.attempt + 1, run.epoch + 1);
+            batch.takes.push(Take { run_id: run.id, task, attempt, epoch, hard_limit });
+            batch.placed.push(Placed { run, known, place });
+        }
+        Ok(batch)
+    }
+
+    /// How many runs change.
+    pub(super) fn len(&self) -> usize {
+        self.failed.len() + self.late.len() + self.takes.len()
+    }
+
+    /// Writes what becomes of the runs.
+    pub(super) async fn write(
+        &self,
+        core: &Core,
+        tx: &DatabaseTransaction,
+        node: Uuid,
+        now: DateTime<Utc>,
+    ) -> Result<(), EngineError> {
+        let late: Vec<_> = self.late.iter().map(|run| (run.id, run.scheduled_at)).collect();
+        core.store.fail_locked_runs(tx, &self.failed, now.into()).await?;
+        core.store.skip_locked_runs(tx, &late, now.into()).await?;
+        core.store.take_locked_runs(tx, &self.takes, node, now.into()).await?;
+        Ok(())
+    }
+
+    /// The attempts that start here.
+    pub(super) fn holds(&self, node: Uuid) -> impl Iterator<Item = Hold> {
+        self.takes.iter().map(move |take| hold(take, node))
+    }
+
+    /// Counts what was committed, and wakes those whom it concerns.
+    pub(super) fn report(&self, core: &Core) {
+        for run in &self.late {
+            let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
+            core.metrics.fires(run.schedule_id, skipped.to_value(), deadline.to_value(), 1);
+        }
+        if !(self.late.is_empty() && self.failed.is_empty()) {
+            core.run_settled();
+        }
+        if core.backfills.has_any(self.failed.iter().map(|(run, _)| *run)) {
+            core.signals.wake_backfill();
+        }
+    }
+
+    /// Starts the attempts, save the lost ones.
+    pub(super) fn start(self, core: &Arc<Core>, begun: Begun<'_>) {
+        for (Placed { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
+            let hold = hold(&take, begun.node);
+            if begun.lost.contains(&hold) {
+                continue;
+            }
+            let max_attempts = run.max_attempts;
+            let times = Times {
+                by_fire: run.trigger == run::Trigger::Schedule,
+                stands_for: run.scheduled_at.utc(),
+                started_at: run.started_at.map_or(begun.now, |at| at.utc()),
+            };
+            let invocation = invocation(core, run, known.task(0), &hold);
+            let run = times;
+            attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
+        }
+    }
+}
+
+fn hold(take: &Take, node_id: Uuid) -> Hold {
+    Hold { run_id: take.run_id, attempt: take.attempt, node_id, epoch: take.epoch }
+}
+
+fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation {
+    Invocation {
+        run_id: run.id,
+        attempt: hold.attempt,
+        task: task.name.clone(),
+        namespace: run.namespace,
+        schedule: run.schedule,
+        schedule_id: run.schedule_id,
+        // Of a run by hand it is the instant that was asked for, or when it was ordered. A run that
+        // repeats it has the same key, and tells the same.
+        scheduled_at: Some(run.scheduled_at.utc()),
+        idempotency_key: run.idempotency_key,
+        traceparent: Some(attempt::traceparent(core, hold)),
+        context: run.context,
+        timeout: task.timeout(),
+        kill_grace: task.kill_grace(),
+    }
+}
