@@ -4,20 +4,13 @@
 use std::{collections::HashSet, mem, ops::AddAssign};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{
-    Timestamp,
-    fire::{Kind, MadeUpFor, Reason, Verdict},
-    schedule::CatchUp,
-};
+use entity::{Timestamp, fire::Verdict};
 use sea_orm::ActiveEnum;
-use timetable::{
-    Fire, FireKind, Timetable,
-    misfire::{self, Entry, Fate},
-    overlap::{self, Standing},
-};
+use timetable::{Fire, Timetable, misfire};
 use uuid::Uuid;
 
 use super::{
+    decision::{Moment, There, decide_within},
     lock::Batch,
     over_quota,
     timing::{definition, plan_policy},
@@ -26,19 +19,16 @@ use crate::{
     engine::{
         EngineError,
         core::Core,
-        execution::handoff::past_deadline,
         planning::{
             allowance,
-            buffer::{self, Cleared, Clearing, Demand},
+            buffer::{self, Cleared, Clearing},
             lateness::Lateness,
         },
     },
     model::calendars,
-    random::new_id,
     store::{
         DatabaseTransaction, Store,
-        buffers::Buffered,
-        claims::{Advance, DueSchedule, Live, NewFire},
+        claims::{Advance, DueSchedule, NewFire},
         handoffs::Intent,
         live::Since,
     },
@@ -169,6 +159,7 @@ async fn write(
     go_around_taken(&core.store, tx, &mut planned).await?;
 
     let all = planned.iter().flat_map(|planned| &planned.plan.entries);
+    let moment = Moment { now, node };
     let lateness = Lateness::of(core, tx, all, now).await?;
     let mut fires = Vec::with_capacity(entries);
     let mut advances = Vec::with_capacity(planned.len());
@@ -181,7 +172,7 @@ async fn write(
         };
         let alive = there.alive();
         let (mut decided, mut demand, cut) =
-            decide_within(&schedule, plan.entries, there, lateness.as_ref(), now, node);
+            decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
         let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
@@ -302,157 +293,6 @@ async fn go_around_taken(
         planned.plan.entries = timetable::taken::without(&planned.timetable, entries, &taken);
     }
     Ok(())
-}
-
-/// What stands in the way of a schedule's fires.
-#[derive(Clone, Copy, Debug)]
-struct There {
-    live: Option<Live>,
-    buffered: Buffered,
-    /// How many runs may be stopped along with the claim.
-    stoppable: usize,
-}
-
-impl There {
-    fn alive(&self) -> usize {
-        self.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX))
-    }
-}
-
-/// What becomes of a schedule's entries up to the last fire that it may have, and the first that
-/// was cut off behind that. Whoever is cut off takes nobody's place: it is asked once more what
-/// becomes of those that are left, as if there were no others.
-fn decide_within(
-    schedule: &DueSchedule,
-    mut entries: Vec<Entry>,
-    there: There,
-    lateness: Option<&Lateness>,
-    now: DateTime<Utc>,
-    node: Uuid,
-) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
-    let mut cut = None;
-    loop {
-        let (mut decided, demand) = decide(schedule, &entries, there, lateness, now, node);
-        let Some(first) = allowance::cut_off(schedule, &mut decided) else {
-            return (decided, demand, cut);
-        };
-        entries.truncate(decided.len());
-        cut = Some(first);
-    }
-}
-
-/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, one for each
-/// of them, and what they ask of the runs in their way.
-fn decide(
-    schedule: &DueSchedule,
-    entries: &[Entry],
-    there: There,
-    lateness: Option<&Lateness>,
-    now: DateTime<Utc>,
-    node: Uuid,
-) -> (Vec<NewFire>, Option<Demand>) {
-    let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
-    let too_late =
-        |entry: &Entry| past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now);
-    let wants = |entry: &Entry| {
-        matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
-    };
-    let wanting = entries.iter().filter(|entry| wants(entry)).count();
-    let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
-    let There { stoppable, buffered, .. } = there;
-    let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
-    let follows = schedule.catch_up == CatchUp::All
-        && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
-    let plan = match follows {
-        true => policy.follow(standing, wanting),
-        false => policy.plan(standing, wanting),
-    };
-    let mut in_the_way = there.live.map(|live| live.latest);
-    let mut place = there.buffered.last;
-    let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
-    let last = last.map(|at| (new_id(now), Timestamp::from(at)));
-    let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
-
-    let mut fates = plan.fates.into_iter();
-    let mut fires = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let scheduled_at = Timestamp::from(entry.fire.at);
-        let id =
-            last.filter(|(_, at)| *at == scheduled_at).map_or_else(|| new_id(now), |(id, _)| id);
-        let mut claimed_by = None;
-        let mut queue_position = None;
-        let mut detail = lateness.and_then(|known| known.of_entry(entry, now));
-        let (verdict, reason) = match entry.fate {
-            Fate::Missed => (Verdict::Missed, Reason::Outage),
-            Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
-            Fate::OverLimit => (Verdict::Missed, Reason::CatchUpLimit),
-            Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
-            Fate::Suppressed => {
-                detail = entry.calendar.as_deref().map(str::to_owned);
-                (Verdict::Skipped, Reason::Calendar)
-            }
-            Fate::Run | Fate::CatchUp if too_late(entry) => (Verdict::Skipped, Reason::Deadline),
-            // Its turn comes later: an intent that nobody owns yet.
-            Fate::Run | Fate::CatchUp if entry.due_at > now => {
-                (Verdict::Pending, Reason::AwaitingHandoff)
-            }
-            Fate::Run | Fate::CatchUp => match fates.next() {
-                Some(overlap::Fate::Start) => {
-                    claimed_by = Some(node);
-                    in_the_way = Some(id);
-                    (Verdict::Pending, Reason::AwaitingHandoff)
-                }
-                Some(overlap::Fate::Wait) => {
-                    place += 1;
-                    queue_position = Some(place);
-                    detail = in_the_way.map(|run| run.to_string());
-                    (Verdict::Pending, Reason::Buffered)
-                }
-                Some(overlap::Fate::BufferFull) => {
-                    detail = buffer::full(policy);
-                    (Verdict::Skipped, Reason::BufferFull)
-                }
-                Some(overlap::Fate::Replaced) => {
-                    detail = last.map(|(fire, _)| fire.to_string());
-                    (Verdict::Skipped, Reason::Replaced)
-                }
-                // There is a fate for each that wants to start.
-                Some(overlap::Fate::Overlap) | None => {
-                    detail = in_the_way.map(|run| run.to_string());
-                    (Verdict::Skipped, Reason::Overlap)
-                }
-            },
-        };
-        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
-        fires.push(NewFire {
-            id,
-            namespace_id: schedule.namespace_id,
-            schedule_id: schedule.id,
-            schedule_version: schedule.version,
-            scheduled_at,
-            due_at: entry.due_at.into(),
-            last_scheduled_at: entry.last.into(),
-            count: i64::try_from(entry.count).unwrap_or(i64::MAX),
-            kind: kind(entry.fire.kind),
-            verdict,
-            reason,
-            detail,
-            claimed_by,
-            queue_position,
-            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
-        });
-    }
-    (fires, demand)
-}
-
-/// The ledger's word for what the clock did.
-pub(crate) fn kind(kind: FireKind) -> Kind {
-    match kind {
-        FireKind::Normal => Kind::Normal,
-        FireKind::Shifted => Kind::Shifted,
-        FireKind::FirstOfTwo => Kind::FirstOfTwo,
-        FireKind::SecondOfTwo => Kind::SecondOfTwo,
-    }
 }
 
 fn intent(fire: &NewFire, now: DateTime<Utc>) -> Intent {

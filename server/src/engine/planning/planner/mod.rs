@@ -12,12 +12,13 @@
 //!
 //! - `apart`: what the database refuses is separated from what it takes.
 //! - `quarantine`: what it refuses, and when that is tried again; pure.
-//! - `claim`: one batch, one transaction.
+//! - `claim`: one batch, one transaction; `decision`: what becomes of its fires; pure.
 //! - `lock`: what is due, locked for it; `first`: what others go for is left to them.
 //! - `timing`: from a row to its timetable and policies.
 
 mod apart;
 mod claim;
+mod decision;
 mod first;
 mod lock;
 mod over_quota;
@@ -32,7 +33,7 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
-pub(crate) use self::claim::kind;
+pub(crate) use self::decision::kind;
 use self::{apart::Claims, claim::Claimed};
 pub(in crate::engine) use self::{
     claim::advance,

@@ -1,0 +1,258 @@
+//! What becomes of the due entries of one schedule: pure.
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    fire::{Kind, MadeUpFor, Reason, Verdict},
+    schedule::CatchUp,
+};
+use timetable::{
+    FireKind,
+    misfire::{Entry, Fate},
+    overlap::{self, Policy, Standing},
+};
+use uuid::Uuid;
+
+use crate::{
+    engine::{
+        execution::handoff::past_deadline,
+        planning::{
+            allowance,
+            buffer::{self, Demand},
+            lateness::Lateness,
+        },
+    },
+    random::new_id,
+    store::{
+        buffers::Buffered,
+        claims::{DueSchedule, Live, NewFire},
+    },
+};
+
+/// What stands in the way of a schedule's fires.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct There {
+    pub(super) live: Option<Live>,
+    pub(super) buffered: Buffered,
+    /// How many runs may be stopped along with the claim.
+    pub(super) stoppable: usize,
+}
+
+impl There {
+    pub(super) fn alive(&self) -> usize {
+        self.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX))
+    }
+}
+
+/// When and by which node it is decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) now: DateTime<Utc>,
+    pub(super) node: Uuid,
+}
+
+/// What becomes of a schedule's entries up to the last fire that it may have, and the first that
+/// was cut off behind that. Whoever is cut off takes nobody's place: it is asked once more what
+/// becomes of those that are left, as if there were no others.
+pub(super) fn decide_within(
+    schedule: &DueSchedule,
+    mut entries: Vec<Entry>,
+    there: There,
+    lateness: Option<&Lateness>,
+    moment: Moment,
+) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
+    let mut cut = None;
+    loop {
+        let (mut decided, demand) = decide(schedule, &entries, there, lateness, moment);
+        let Some(first) = allowance::cut_off(schedule, &mut decided) else {
+            return (decided, demand, cut);
+        };
+        entries.truncate(decided.len());
+        cut = Some(first);
+    }
+}
+
+/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, one for each
+/// of them, and what they ask of the runs in their way.
+fn decide(
+    schedule: &DueSchedule,
+    entries: &[Entry],
+    there: There,
+    lateness: Option<&Lateness>,
+    moment: Moment,
+) -> (Vec<NewFire>, Option<Demand>) {
+    let (mut turns, demand) = Turns::of(schedule, entries, there, moment);
+    let fire = |entry: &Entry| {
+        let late = lateness.and_then(|known| known.of_entry(entry, moment.now));
+        turns.fire(schedule, entry, late)
+    };
+    (entries.iter().map(fire).collect(), demand)
+}
+
+/// The turns of the entries of one schedule, taken one after the other.
+struct Turns {
+    moment: Moment,
+    policy: Policy,
+    /// One for each entry that wants to start.
+    fates: std::vec::IntoIter<overlap::Fate>,
+    /// The run that the next fire in its turn waits for.
+    in_the_way: Option<Uuid>,
+    /// The last position in the buffer that is taken.
+    position: i64,
+    /// The last of the fires that want to start, and the instant of it.
+    last: Option<(Uuid, Timestamp)>,
+}
+
+/// What becomes of an entry, and why.
+struct Decision {
+    verdict: Verdict,
+    reason: Reason,
+    detail: Option<String>,
+    claimed_by: Option<Uuid>,
+    queue_position: Option<i64>,
+}
+
+impl Decision {
+    fn new(verdict: Verdict, reason: Reason, detail: Option<String>) -> Self {
+        Self { verdict, reason, detail, claimed_by: None, queue_position: None }
+    }
+}
+
+impl Turns {
+    fn of(
+        schedule: &DueSchedule,
+        entries: &[Entry],
+        there: There,
+        moment: Moment,
+    ) -> (Self, Option<Demand>) {
+        let now = moment.now;
+        let wants = |entry: &Entry| {
+            matches!(entry.fate, Fate::Run | Fate::CatchUp)
+                && entry.due_at <= now
+                && !is_too_late(schedule, entry, now)
+        };
+        let wanting = entries.iter().filter(|entry| wants(entry)).count();
+        let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
+        let There { stoppable, buffered, .. } = there;
+        let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
+        let follows = schedule.catch_up == CatchUp::All
+            && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
+        let plan = match follows {
+            true => policy.follow(standing, wanting),
+            false => policy.plan(standing, wanting),
+        };
+        let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
+        let last = last.map(|at| (new_id(now), Timestamp::from(at)));
+        let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
+        let turns = Self {
+            moment,
+            policy,
+            fates: plan.fates.into_iter(),
+            in_the_way: there.live.map(|live| live.latest),
+            position: buffered.last,
+            last,
+        };
+        (turns, demand)
+    }
+
+    /// The ledger's row of the next entry; `late` is why it is late, if it is.
+    fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
+        let scheduled_at = Timestamp::from(entry.fire.at);
+        let last = self.last.filter(|(_, at)| *at == scheduled_at);
+        let id = last.map_or_else(|| new_id(self.moment.now), |(id, _)| id);
+        let Decision { verdict, reason, detail, claimed_by, queue_position } =
+            self.decide(schedule, entry, id, late);
+        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
+        NewFire {
+            id,
+            namespace_id: schedule.namespace_id,
+            schedule_id: schedule.id,
+            schedule_version: schedule.version,
+            scheduled_at,
+            due_at: entry.due_at.into(),
+            last_scheduled_at: entry.last.into(),
+            count: i64::try_from(entry.count).unwrap_or(i64::MAX),
+            kind: kind(entry.fire.kind),
+            verdict,
+            reason,
+            detail,
+            claimed_by,
+            queue_position,
+            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
+        }
+    }
+
+    fn decide(
+        &mut self,
+        schedule: &DueSchedule,
+        entry: &Entry,
+        id: Uuid,
+        late: Option<String>,
+    ) -> Decision {
+        let (verdict, reason) = match entry.fate {
+            Fate::Missed => (Verdict::Missed, Reason::Outage),
+            Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
+            Fate::OverLimit => (Verdict::Missed, Reason::CatchUpLimit),
+            Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
+            Fate::Suppressed => {
+                let calendar = entry.calendar.as_deref().map(str::to_owned);
+                return Decision::new(Verdict::Skipped, Reason::Calendar, calendar);
+            }
+            Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
+                (Verdict::Skipped, Reason::Deadline)
+            }
+            // Its turn comes later: an intent that nobody owns yet.
+            Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
+                (Verdict::Pending, Reason::AwaitingHandoff)
+            }
+            Fate::Run | Fate::CatchUp => return self.take_turn(id, late),
+        };
+        Decision::new(verdict, reason, late)
+    }
+
+    /// What becomes of a fire that wants to start now.
+    fn take_turn(&mut self, id: Uuid, late: Option<String>) -> Decision {
+        let run = self.in_the_way;
+        let in_the_way = || run.map(|run| run.to_string());
+        match self.fates.next() {
+            Some(overlap::Fate::Start) => {
+                self.in_the_way = Some(id);
+                let claimed_by = Some(self.moment.node);
+                let started = Decision::new(Verdict::Pending, Reason::AwaitingHandoff, late);
+                Decision { claimed_by, ..started }
+            }
+            Some(overlap::Fate::Wait) => {
+                self.position += 1;
+                let queue_position = Some(self.position);
+                let waits = Decision::new(Verdict::Pending, Reason::Buffered, in_the_way());
+                Decision { queue_position, ..waits }
+            }
+            Some(overlap::Fate::BufferFull) => {
+                Decision::new(Verdict::Skipped, Reason::BufferFull, buffer::full(self.policy))
+            }
+            Some(overlap::Fate::Replaced) => {
+                let by = self.last.map(|(fire, _)| fire.to_string());
+                Decision::new(Verdict::Skipped, Reason::Replaced, by)
+            }
+            // There is a fate for each that wants to start.
+            Some(overlap::Fate::Overlap) | None => {
+                Decision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
+            }
+        }
+    }
+}
+
+fn is_too_late(schedule: &DueSchedule, entry: &Entry, now: DateTime<Utc>) -> bool {
+    let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
+    past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now)
+}
+
+/// The ledger's word for what the clock did.
+pub(crate) fn kind(kind: FireKind) -> Kind {
+    match kind {
+        FireKind::Normal => Kind::Normal,
+        FireKind::Shifted => Kind::Shifted,
+        FireKind::FirstOfTwo => Kind::FirstOfTwo,
+        FireKind::SecondOfTwo => Kind::SecondOfTwo,
+    }
+}
