@@ -34,9 +34,19 @@ impl Show {
 }
 
 fn print(schedule: &Value) -> Result<(), CliError> {
+    print_identity(schedule)?;
+    print_timing(&schedule["timing"])?;
+    print_policies(schedule)?;
+    print_history(schedule)?;
+    print_next(schedule)
+}
+
+fn tell(what: &str, told: String) -> Result<(), CliError> {
+    output::line(format!("  {what:<10} {told}"))
+}
+
+fn print_identity(schedule: &Value) -> Result<(), CliError> {
     let text = |field: &str| output::cell(&schedule[field]);
-    let word = |value: &Value| output::cell(value).to_lowercase();
-    let tell = |what: &str, told: String| output::line(format!("  {what:<10} {told}"));
     let state = output::state(&schedule["state"]);
     output::line(format!("{} in {}: {state}", text("name"), text("namespace")))?;
     if let Some(note) = schedule["note"].as_str().filter(|note| !note.is_empty()) {
@@ -48,7 +58,10 @@ fn print(schedule: &Value) -> Result<(), CliError> {
         let (by, at) = (output::cell(&pause["by"]), output::cell(&pause["at"]));
         tell("paused", format!("by {by} at {at} until {until}: {}", output::one_line(reason)))?;
     }
-    let timing = &schedule["timing"];
+    Ok(())
+}
+
+fn print_timing(timing: &Value) -> Result<(), CliError> {
     let expressions = timing["expressions"].as_array().into_iter().flatten();
     let expressions: Vec<&str> = expressions.filter_map(Value::as_str).collect();
     let zone = output::cell(&timing["zone"]);
@@ -57,6 +70,11 @@ fn print(schedule: &Value) -> Result<(), CliError> {
     for warning in timing["warnings"].as_array().into_iter().flatten() {
         tell("warning", output::cell(&warning["message"]))?;
     }
+    Ok(())
+}
+
+fn print_policies(schedule: &Value) -> Result<(), CliError> {
+    let word = |value: &Value| output::cell(value).to_lowercase();
     let workflow = &schedule["workflow"];
     let workflow = format!("{} version {}", output::cell(&workflow["name"]), workflow["version"]);
     tell("workflow", workflow)?;
@@ -71,8 +89,8 @@ fn print(schedule: &Value) -> Result<(), CliError> {
             schedule["priority"],
         ),
     )?;
-    for (field, what) in [("group", "group"), ("module", "module")] {
-        if let Some(told) = schedule[field].as_str() {
+    for what in ["group", "module"] {
+        if let Some(told) = schedule[what].as_str() {
             tell(what, told.to_owned())?;
         }
     }
@@ -85,6 +103,10 @@ fn print(schedule: &Value) -> Result<(), CliError> {
     for (what, told) in told.into_iter().filter(|(_, told)| !told.is_empty()) {
         tell(what, told)?;
     }
+    Ok(())
+}
+
+fn print_history(schedule: &Value) -> Result<(), CliError> {
     let waits = schedule["bufferSize"].as_i64().unwrap_or_default();
     let waits = if waits > 0 { format!(", {waits} wait in its buffer") } else { String::new() };
     tell(
@@ -103,6 +125,10 @@ fn print(schedule: &Value) -> Result<(), CliError> {
         let state = output::state(&run["state"]);
         tell("last run", format!("{id} due {due}: {state}{}", error.unwrap_or_default()))?;
     }
+    Ok(())
+}
+
+fn print_next(schedule: &Value) -> Result<(), CliError> {
     let next = schedule["nextFires"].as_array().into_iter().flatten();
     for (index, fire) in next.enumerate() {
         let (at, local) = (output::cell(&fire["at"]), output::cell(&fire["local"]));

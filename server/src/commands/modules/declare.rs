@@ -14,6 +14,7 @@ use crate::{
         BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
         audit::Entry,
         calendars::spec_of,
+        schedules::update::ChangeNote,
         secrets::{self, watchdog::unmasked},
         workflows::At,
     },
@@ -147,8 +148,9 @@ impl Commands {
             Work::Task(_) | Work::Past { .. } => None,
         };
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
-        let (saved, told) =
-            self.update_in(site.tx, site.who, &row, &spec, Some(work), None).await?;
+        let note = ChangeNote::default();
+        let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), note);
+        let (saved, told) = updated.await?;
         // That its own workflow is taken over along with it goes without saying.
         let is_told = |own: &Change| own.action != Action::Adopt || !own.fields.is_empty();
         let own = own.filter(Change::is_one).filter(is_told);

@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{Call, CommandError, Commands, Saved},
+    commands::{Call, CommandError, Commands, Saved, schedules::update::ChangeNote},
 };
 
 impl Commands {
@@ -22,7 +22,8 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         let mut spec = self.spec_of(&tx, &row).await?;
         note.clone_into(&mut spec.note);
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, None).await?;
+        let note = ChangeNote::default();
+        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         Ok(saved)

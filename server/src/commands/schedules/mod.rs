@@ -8,7 +8,7 @@
 //! - `many_edit`: a change to all that a search finds
 //! - `group_commit`: calls at the same moment in one transaction; `batcher`: how they come together;
 //!   `name_cache`: what they name
-//! - `create`, `rows`: the rows that these and modules write; `compose`: a new schedule's
+//! - `create`, `update`, `rows`: the rows that these and modules write; `compose`: a new schedule's
 //! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `suppression`: what a schedule names of calendars
@@ -33,6 +33,7 @@ pub(super) mod rows;
 pub(super) mod skip;
 pub(crate) mod suppression;
 pub(super) mod undelete;
+pub(super) mod update;
 
 use entity::schedule::Model;
 use sea_orm::ConnectionTrait;
@@ -40,6 +41,7 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
+use self::update::ChangeNote;
 use super::{
     Call, CommandError, Commands, UnsetSecret, schedules::group_commit::NotTogether, versions,
     workflows::Work,
@@ -139,8 +141,8 @@ impl Commands {
         versions::version("schedule", edit.expected_version, row.version)?;
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
-        let reason = edit.reason.as_deref();
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, reason).await?;
+        let note = ChangeNote { reason: edit.reason.as_deref(), prefix: "" };
+        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();

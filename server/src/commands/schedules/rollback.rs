@@ -4,7 +4,7 @@
 use entity::{schedule, workflow};
 use uuid::Uuid;
 
-use super::owned_by_people;
+use super::{owned_by_people, update::ChangeNote};
 use crate::{
     access::{Editor, Viewer},
     commands::{
@@ -64,8 +64,8 @@ impl Commands {
         let work = past_work(&kept.snapshot);
         let spec: Spec = serde_json::from_value(kept.snapshot).map_err(unreadable)?;
         let prefix = format!("rolled back to version {to_version}: ");
-        let told = (reason, &*prefix);
-        let (saved, _) = self.revise_in(&tx, right.who(), &row, &spec, work, told).await?;
+        let note = ChangeNote { reason, prefix: &prefix };
+        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, work, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();

@@ -1,0 +1,270 @@
+//! A schedule's rows, changed inside somebody's transaction: the definition, its history and the
+//! audit log together. By hand or by a module, it goes this way.
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Keys,
+    schedule::{ActiveModel, Model},
+};
+use sea_orm::Set;
+use timetable::Timetable;
+
+use super::{
+    change, cursor,
+    rows::{changed_at, name_broken, snapshot},
+    suppression,
+};
+use crate::{
+    access::Viewer,
+    commands::{
+        BadInput, CommandError, Commands, Saved, UnsetSecret, Work, audit::Entry,
+        quotas::fires_an_hour, versions, workflows::Resolved,
+    },
+    engine::planning::closing::{self, Ending},
+    model::spec::Spec,
+    store::{DatabaseTransaction, quotas::Usage, schedules},
+};
+
+/// What is told of a change.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::commands) struct ChangeNote<'a> {
+    /// Why, for the audit log.
+    pub(in crate::commands) reason: Option<&'a str>,
+    /// What stands in the history before that which changed.
+    pub(in crate::commands) prefix: &'a str,
+}
+
+/// A definition that is to be written over another.
+struct Revision<'a> {
+    row: &'a Model,
+    before: Spec,
+    spec: &'a Spec,
+    /// Of the new definition.
+    timetable: Timetable,
+    /// The calendars of the new definition.
+    calendars: Option<Keys>,
+    now: DateTime<Utc>,
+}
+
+/// What a revision runs: before it, and from now on.
+struct Works {
+    before: Resolved,
+    after: Resolved,
+}
+
+impl Works {
+    fn differ(&self) -> bool {
+        self.after.id != self.before.id || self.after.change.is_some()
+    }
+
+    /// What is told of the change, if there is one.
+    fn told(&self) -> Option<String> {
+        let Self { before, after } = self;
+        match after.change.clone() {
+            None if after.id != before.id => {
+                Some(format!("workflow: `{}` -> `{}`", before.name, after.name))
+            }
+            told => told,
+        }
+    }
+}
+
+impl Revision<'_> {
+    /// Whether other instants are due by it.
+    fn has_other_timing(&self) -> bool {
+        self.before.timing != self.spec.timing || self.before.calendars != self.spec.calendars
+    }
+
+    /// Whether its fires are others: of another time, or of another kind.
+    fn has_other_fires(&self, works: &Works) -> bool {
+        works.differ() || !self.spec.has_the_fires_of(&self.before)
+    }
+
+    /// Whether the schedule has had as many fires as it may have.
+    fn is_spent(&self) -> bool {
+        self.spec.max_fires.is_some_and(|max| max <= self.row.fire_count)
+    }
+
+    /// The same of the definition before.
+    fn was_spent(&self) -> bool {
+        self.row.max_fires.is_some_and(|max| max <= self.row.fire_count)
+    }
+
+    /// With the same timing only a cursor that lies behind is moved: what somebody has skipped
+    /// ahead of its time stays behind it, and what waits for its jitter stays to come.
+    fn begins_anew(&self, works: &Works) -> bool {
+        let is_due = self.row.next_fire_at.is_some_and(|at| at.utc() <= self.now);
+        self.has_other_timing() || (self.has_other_fires(works) && is_due)
+    }
+
+    /// What it may not be, as things are.
+    fn check(&self) -> Result<(), BadInput> {
+        if self.has_other_timing() {
+            suppression::allows_something(&self.spec.calendars, &self.timetable, self.now)?;
+        }
+        if self.before.max_fires != self.spec.max_fires {
+            leaves_some(self.spec, self.row)?;
+        }
+        Ok(())
+    }
+}
+
+impl Commands {
+    /// Writes `spec` over the schedule, and says in words what changed; nothing is written if
+    /// nothing did.
+    pub(in crate::commands) async fn update_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        spec: &Spec,
+        work: Option<Work>,
+        note: ChangeNote<'_>,
+    ) -> Result<(Saved, String), CommandError> {
+        let revision = self.revision(tx, row, spec).await?;
+        let works = self.works(tx, who, &revision, work).await?;
+        let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
+        let warnings = cursor::warnings(&revision.timetable, revision.now);
+        let saved = Saved { id: row.id, row: None, warnings, unset };
+        let mut phrases = change::between(&revision.before, spec);
+        phrases.extend(works.told());
+        if phrases.is_empty() {
+            return Ok((saved, String::new()));
+        }
+        let told = format!("{}{}", note.prefix, phrases.join("; "));
+
+        let mut columns = self.columns_of(tx, &revision, &works).await?;
+        self.move_cursor(tx, &revision, &works, &mut columns).await?;
+        let version = row.version + 1;
+        let dialect = self.store.dialect();
+        let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
+        if !written.map_err(|error| name_broken(error, &spec.name))? {
+            let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
+            return Err(versions::stale("schedule", row.version, there));
+        }
+        let kept = self.version_row(who, row.id, version, spec, &works.after, &told);
+        schedules::insert_version(tx, kept).await?;
+        let entry = Entry {
+            action: "schedule.update",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &spec.name,
+            reason: note.reason,
+            before: Some(snapshot(&revision.before, &works.before)),
+            after: Some(snapshot(spec, &works.after)),
+        };
+        self.audit(tx, who, entry).await?;
+        Ok((saved, told))
+    }
+
+    /// The change, checked.
+    async fn revision<'a>(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &'a Model,
+        spec: &'a Spec,
+    ) -> Result<Revision<'a>, CommandError> {
+        self.check_spec(spec)?;
+        let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
+        let place = (row.id, row.anchor_at.utc());
+        let (timetable, calendars) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let revision = Revision { row, before, spec, timetable, calendars, now };
+        revision.check()?;
+        Ok(revision)
+    }
+
+    /// What the schedule runs; a workflow of its own is renamed with it.
+    async fn works(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        Revision { row, spec, .. }: &Revision<'_>,
+        work: Option<Work>,
+    ) -> Result<Works, CommandError> {
+        let before = self.current_workflow(tx, row).await?;
+        let before = self.rename_along(tx, row, before, &spec.name).await?;
+        let after = match work {
+            Some(work) => {
+                let place = (&*spec.name, Some(*row));
+                self.resolve(tx, who, row.namespace_id, place, work).await?
+            }
+            None => before.clone(),
+        };
+        Ok(Works { before, after })
+    }
+
+    /// The row's columns, the cursor aside. A schedule that is to fire more often is admitted.
+    async fn columns_of(
+        &self,
+        tx: &DatabaseTransaction,
+        revision: &Revision<'_>,
+        works: &Works,
+    ) -> Result<ActiveModel, CommandError> {
+        let Revision { row, spec, now, .. } = revision;
+        let version = row.version + 1;
+        let group = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
+        let mut columns = ActiveModel {
+            group_id: Set(group),
+            workflow_id: Set(works.after.id),
+            version: Set(version),
+            updated_at: Set(changed_at(row, *now)),
+            calendars: Set(revision.calendars.clone()),
+            ..spec.columns()
+        };
+        if revision.has_other_timing() {
+            let rate = fires_an_hour(&revision.timetable, *now);
+            let more = Usage { schedules: 0, fires_an_hour: rate - row.fires_an_hour };
+            if more.fires_an_hour > 0 {
+                self.admit_one(tx, row.namespace_id, more).await?;
+            }
+            columns.fires_an_hour = Set(rate);
+        }
+        if revision.has_other_fires(works) {
+            columns.fires_version = Set(version);
+        }
+        Ok(columns)
+    }
+
+    /// Puts the schedule's cursor where the change begins.
+    async fn move_cursor(
+        &self,
+        tx: &DatabaseTransaction,
+        revision: &Revision<'_>,
+        works: &Works,
+        columns: &mut ActiveModel,
+    ) -> Result<(), CommandError> {
+        let Revision { row, timetable, now, .. } = revision;
+        let begins_anew = revision.begins_anew(works);
+        let moves = begins_anew || revision.was_spent();
+        if moves {
+            self.has_right_zones(tx).await?;
+        }
+        let cursor = row.next_scheduled_at;
+        let until = match cursor.filter(|_| begins_anew && !revision.has_other_timing()) {
+            Some(cursor) => cursor::due_until(timetable, cursor.utc(), *now),
+            None => *now,
+        };
+        if begins_anew {
+            // What the old version named is accounted for before the new one begins.
+            let (schedule, upto) = ((row.id, !row.enabled), (until, *now));
+            closing::close(&self.store, &self.cache, tx, schedule, Ending::Edited, upto).await?;
+        }
+        if revision.is_spent() {
+            cursor::Cursor::none().fill(columns);
+        } else if moves {
+            let place = (row.id, row.last_fire_at);
+            let begin = closing::begin(&self.store, tx, place, *now).await?;
+            let begin = if until < *now { until } else { begin };
+            cursor::Cursor::after(timetable, begin).fill(columns);
+        }
+        Ok(())
+    }
+}
+
+/// A maximum that has been reached already is no maximum, but an end by accident.
+fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
+    let Some(max) = spec.max_fires.filter(|max| *max <= row.fire_count) else { return Ok(()) };
+    let problem = format!("is not more than the {} fires that have started", row.fire_count);
+    let help = "give a larger number; to end the schedule, pause or delete it";
+    Err(BadInput::new("maxFires", max, problem, help))
+}
