@@ -3,51 +3,43 @@
 //! The port comes first: a second server on the same machine must fail before it joins the nodes
 //! under the first one's name. The end is the other way round: new work is refused, running work
 //! gets its grace, and only then go the database and the telemetry.
+//!
+//! - `ports`: what it listens on; `parts`: what it is put together of
+//! - `runtimes`: its threads; `settings`: what its parts are told of the configuration
+//! - `own_key`: the key for secrets that it makes for itself; `open_files`: its limit of files
 
 mod open_files;
 mod own_key;
+mod parts;
+mod ports;
 mod runtimes;
 mod settings;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use open_files::raise_open_files;
-use own_key::{make_own_key, with_own_key};
+use own_key::with_own_key;
+use parts::Parts;
+use ports::Ports;
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
+use settings::policy;
 pub use settings::{database, quotas, retention};
-use settings::{limits, policy, settings};
-use tokio::{
-    net::TcpListener,
-    task::{JoinError, JoinHandle},
-};
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Elsewhere, oidc::Provider},
-    api,
+    access::oidc::Provider,
     beacon::{self, Beacon, BeaconError},
     clock::Clock,
     commands::Commands,
     config::{Backend, Config, NoToken, Role, UnreadFile},
-    engine::{self, Engine, EngineError, Signals},
-    store::{Options, Store, StoreError},
-    target::{
-        CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError, drop_dumpable,
-    },
+    engine::{Engine, EngineError},
+    store::{Store, StoreError},
+    target::{Fetcher, Mailer, Policy, TargetError, UserError},
     telemetry::Telemetry,
     vault::{Key, NotAKey, Vault, VaultError},
-    web::{self, Web},
 };
-
-/// How many compiled timings are kept.
-const TIMINGS: usize = 50_000;
-
-/// Where the address for HTTP is given.
-const LISTEN: &str = "--listen, CARILLON_LISTEN or 'listen' in the configuration file";
-
-/// Connections to the listener for probes.
-const PROBES: usize = 64;
 
 /// How long the last answers may take once all else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -150,100 +142,22 @@ impl App {
         clock: Clock,
     ) -> Result<Self, AppError> {
         raise_open_files();
-        // Before anything asks for a zone.
-        if let Some(path) = &config.time.zone_data {
-            let timetable::ZoneData { version, source } = timetable::use_zone_data(path)?;
-            tracing::info!(version, %source, "zone data is in use");
-        }
+        use_zone_data(&config)?;
         let runtimes = Runtimes::start().map_err(AppError::Runtime)?;
-        let (engine_runtime, edge) = (runtimes.engine(), runtimes.edge());
-        let listener = edge.spawn(listen(LISTEN, config.listen)).await??;
-        let address = listener.local_addr().map_err(AppError::Serve)?;
-        let watched_at = config.watch.listen.map(|at| edge.spawn(listen("watch.listen", at)));
-        let watched_at = match watched_at {
-            Some(listener) => Some(listener.await??),
-            None => None,
-        };
-        let vault = vault(&config)?;
-        let policy = policy(&config)?;
-        if policy.commands {
-            shut_off(&policy.command)?;
-        }
-        let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
-        let executor = Arc::new(executor);
-        let counted = executor.clone();
-        telemetry.metrics().brokers(move || counted.broker_counts());
-        // Before the database: what is not there must leave nothing half done.
-        let beacon = beacon(&config, &clock).await?;
-        let options = Options { is_server: true, ..database(&config) };
-        let store = engine_runtime.spawn(async move { Store::open(&options).await }).await??;
-        vault.check(&store).await?;
-        let vault = match vault.check_channels(store.read()).await {
-            Ok(()) => make_own_key(vault, &config),
-            Err(error) => {
-                tracing::error!("messages to a channel wait: failed to {error}");
-                vault
-            }
-        };
-        let config = Arc::new(config);
-
-        let timings = Arc::new(timetable::Cache::new(TIMINGS));
-        let signals = Signals::default();
-        let api_store = store.for_api();
-        let commands = Commands::new(
-            api_store.clone(),
-            clock.clone(),
-            timings.clone(),
-            executor.clone(),
-            signals.clone(),
-        )
-        .with_retention(retention(&config))
-        .with_quotas(quotas(&config))
-        .with_vault(vault.clone())
-        .with_provider(Elsewhere::of(&config));
-        let engine = Engine::start(
-            engine::Settings { beacon, vault, ..settings(&config, address) },
-            store.clone(),
-            clock.clone(),
-            executor,
-            timings,
-            signals,
-            telemetry.metrics().clone(),
-        );
-        let engine = engine_runtime.spawn(engine).await??;
-
+        let ports = Ports::open(&config, runtimes.edge()).await?;
+        let mut parts = Parts::set_up(config, &telemetry, &clock, &runtimes).await?;
+        let config = parts.config.clone();
+        let store = parts.store.clone();
+        let (engine, commands) = parts.start_engine(ports.address, &runtimes).await?;
         let stop = CancellationToken::new();
-        let cluster = engine.cluster();
-        let commands = commands.with_cluster(cluster.clone());
-        let schema = api::schema(
-            commands.clone(),
-            config.health.clone(),
-            cluster.clone(),
-            config.api.introspection,
-        );
-        let (asked, telemetry_of) = (api_store, telemetry.clone());
-        let (clock_of, config_of) = (clock.clone(), config.clone());
-        let asked_by = commands.clone();
-        let web = Web::new(asked, clock_of, config_of, telemetry_of, schema, cluster, asked_by)
-            .with_oidc(provider(&config, address, &clock)?)
-            .with_watch(config.watch.token()?)
-            .with_probed(store.for_probes());
-        let draining = web.draining();
-        edge.spawn(web.clone().sample_until(stop.clone()));
-        edge.spawn(web.clone().watch_until(stop.clone()));
-        if let Some(listener) = watched_at {
-            let at = listener.local_addr().map_err(AppError::Serve)?;
-            let limits = web::Limits::with_connections(PROBES);
-            let front = web.probe_front(web::probe_router(web.clone()), limits, stop.clone());
-            edge.spawn(front.serve(listener));
-            tracing::info!(address = %at, "listening for probes");
-        }
-        let front = web.front(web::router(web.clone()), limits(&config), stop.clone());
-        let http = edge.spawn(front.serve(listener));
+        let web = parts.web(ports.address, &engine, &commands)?;
+        let (address, draining) = (ports.address, web.draining());
+        let http = ports.serve(&web, &config, &stop, runtimes.edge())?;
         if let Some(fires) = config.canary.enabled
             && config.node.roles.has(Role::Scheduler)
         {
-            engine_runtime.spawn(commands.clone().keep_canary_until(fires, stop.clone()));
+            let canary = commands.clone().keep_canary_until(fires, stop.clone());
+            runtimes.engine().spawn(canary);
         }
         tracing::info!(%address, database = %store.dialect().name(), "listening");
         Ok(Self {
@@ -315,18 +229,11 @@ impl App {
     }
 }
 
-/// Keeps what this process holds from the programs that it starts, and says where that is not
-/// possible.
-fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
-    drop_dumpable().map_err(AppError::Dumpable)?;
-    match &command.user {
-        Some(user) => tracing::info!(%user, "programs run as a user of their own"),
-        None => tracing::warn!(
-            help = "run the server as root, which starts programs as commands.user and nothing \
-                    else as root; or take allow_commands away",
-            "programs run as the server's own user: people who may edit tasks can read its \
-             configuration, key files and database, and so become administrators"
-        ),
+/// Reads the zone data that the settings name: before anything asks for a zone.
+fn use_zone_data(config: &Config) -> Result<(), AppError> {
+    if let Some(path) = &config.time.zone_data {
+        let timetable::ZoneData { version, source } = timetable::use_zone_data(path)?;
+        tracing::info!(version, %source, "zone data is in use");
     }
     Ok(())
 }
@@ -375,19 +282,4 @@ pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, Be
     let beacon = Beacon::connect(options, clock.clone()).await?;
     tracing::info!(redis = beacon.address(), "heartbeats go to Redis");
     Ok(Some(beacon))
-}
-
-async fn listen(setting: &'static str, listen: SocketAddr) -> Result<TcpListener, AppError> {
-    TcpListener::bind(listen).await.map_err(|source| {
-        let kind = source.kind();
-        let help = if kind == io::ErrorKind::AddrInUse {
-            "stop what listens there, or choose another port"
-        } else if kind == io::ErrorKind::PermissionDenied {
-            "choose a port above 1023"
-        } else {
-            "choose an address of this machine"
-        };
-        let help = format!("{help} by {setting}");
-        AppError::Listen { listen, source, help }
-    })
 }

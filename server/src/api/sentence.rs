@@ -1,7 +1,10 @@
 //! Why a fire became what it is, as a sentence with the facts.
 
 use chrono::TimeDelta;
-use entity::fire::{MadeUpFor, Model, Reason, Verdict};
+use entity::{
+    Timestamp,
+    fire::{MadeUpFor, Model, Reason, Verdict},
+};
 use timetable::misfire::ON_TIME;
 use uuid::Uuid;
 
@@ -16,20 +19,8 @@ pub(crate) fn of(fire: &Model) -> String {
 }
 
 fn by_itself(fire: &Model) -> String {
-    let (claimed, scheduled) = (fire.claimed_at.utc(), fire.scheduled_at.utc());
-    let late = span(claimed.signed_duration_since(scheduled).num_seconds());
-    let detail = fire.detail.as_deref();
-    let many = fire.count > 1;
-    let these = if many { format!("{} fires were ", fire.count) } else { String::new() };
-    let head = |word: &str| if many { format!("{these}{}", lower(word)) } else { word.to_owned() };
     match fire.reason {
-        Reason::AwaitingHandoff => match detail {
-            Some(error) if fire.recovery_at.is_some() => {
-                format!("Claimed; the last attempt to start it failed: {error}.")
-            }
-            Some(why) => format!("Claimed late, and about to be started: {why}."),
-            None => "Claimed, and about to be started.".to_owned(),
-        },
+        Reason::AwaitingHandoff => awaiting(fire),
         Reason::OnTime => "Started when it was due.".to_owned(),
         Reason::Late => started_late(fire),
         Reason::CaughtUp => made_up_for(fire),
@@ -37,127 +28,179 @@ fn by_itself(fire: &Model) -> String {
             "Started by recovery after its hand-off was lost (attempt {}).",
             fire.recovery_attempts.max(1)
         ),
-        Reason::Overlap => {
-            let run = detail.map_or_else(|| "a run".to_owned(), |run| format!("run {run}"));
-            let late = claimed - fire.due_at.utc();
-            match late > ON_TIME {
-                true => format!(
-                    "{}: when it was claimed, {} late, {run} was running.",
-                    head("Skipped"),
-                    span(late.num_seconds())
-                ),
-                false => format!("{}: {run} was still running.", head("Skipped")),
-            }
-        }
-        Reason::Buffered => {
-            let run = detail.map_or_else(|| "a run".to_owned(), |run| format!("run {run}"));
-            match fire.verdict {
-                Verdict::Pending => WAITS_ITS_TURN.to_owned(),
-                Verdict::Started => format!("Started after it had waited for {run} to settle."),
-                Verdict::Skipped | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => {
-                    format!("Waited for {run} to settle.")
-                }
-            }
-        }
-        Reason::BufferFull => match detail {
-            Some(limit) => format!(
-                "{}: a run was still running, and {limit} waited for it already, as many as may.",
-                head("Skipped")
-            ),
-            None => format!("{}: as many waited already as may.", head("Skipped")),
-        },
-        Reason::Quota => match detail {
-            Some(limit) => format!(
-                "{}: {limit} fires of the namespace had started in that minute, as many as its                  quota allows.",
-                head("Skipped")
-            ),
-            None => format!("{}: the namespace's quota of fires was used up.", head("Skipped")),
-        },
-        Reason::Purged => match detail {
-            Some(who) => format!("{}: {who} took it out of the buffer.", head("Skipped")),
-            None => format!("{}: it was taken out of the buffer.", head("Skipped")),
-        },
-        Reason::Replaced => match detail {
-            Some(fire) => format!("{}: the later fire {fire} took its place.", head("Skipped")),
-            None => format!("{}: a later fire took its place.", head("Skipped")),
-        },
+        Reason::Overlap => overlapped(fire),
+        Reason::Buffered => buffered(fire),
+        Reason::BufferFull => skipped(fire, "as many waited already as may", |limit| {
+            format!("a run was still running, and {limit} waited for it already, as many as may")
+        }),
+        Reason::Quota => skipped(fire, "the namespace's quota of fires was used up", |limit| {
+            format!(
+                "{limit} fires of the namespace had started in that minute, as many as its quota \
+                 allows"
+            )
+        }),
+        Reason::Purged => skipped(fire, "it was taken out of the buffer", |who| {
+            format!("{who} took it out of the buffer")
+        }),
+        Reason::Replaced => skipped(fire, "a later fire took its place", |fire| {
+            format!("the later fire {fire} took its place")
+        }),
         Reason::Paused if fire.verdict == Verdict::Collapsed => format!(
             "{}: the schedule was paused, and a later fire stands for {}.",
-            head("Collapsed"),
-            if many { "them" } else { "it" }
+            head(fire, "Collapsed"),
+            it_or_them(fire)
         ),
-        Reason::Paused => match detail {
-            Some(why) => format!("{}: the schedule was paused ({why}).", head("Skipped")),
-            None => format!("{}: the schedule was paused.", head("Skipped")),
-        },
-        Reason::Deadline => {
-            let late = fire.decided_at.map_or(claimed, entity::Timestamp::utc) - scheduled;
-            let late = span(late.num_seconds());
-            format!("{}: {late} after it was due, its start deadline had passed.", head("Skipped"))
-        }
+        Reason::Paused => skipped(fire, "the schedule was paused", |why| {
+            format!("the schedule was paused ({why})")
+        }),
+        Reason::Deadline => format!(
+            "{}: {} after it was due, its start deadline had passed.",
+            head(fire, "Skipped"),
+            decided_after(fire, fire.scheduled_at)
+        ),
         Reason::Disabled => {
-            format!("{}: the schedule was paused just before it started.", head("Skipped"))
-        }
-        Reason::Deleted if fire.claimed_by.is_none() => {
-            format!("{}: the schedule was deleted before anybody claimed it.", head("Skipped"))
-        }
-        Reason::StaleVersion if fire.claimed_by.is_none() => {
-            format!("{}: the schedule was edited before anybody claimed it.", head("Skipped"))
+            format!("{}: the schedule was paused just before it started.", head(fire, "Skipped"))
         }
         Reason::Deleted => {
-            format!("{}: the schedule was deleted just before it started.", head("Skipped"))
+            let when = just_before_or_unclaimed(fire);
+            format!("{}: the schedule was deleted {when}.", head(fire, "Skipped"))
+        }
+        Reason::StaleVersion if fire.claimed_by.is_none() => {
+            let head = head(fire, "Skipped");
+            format!("{head}: the schedule was edited before anybody claimed it.")
         }
         Reason::StaleVersion => format!(
             "{}: the schedule was edited after version {} was claimed.",
-            head("Skipped"),
+            head(fire, "Skipped"),
             fire.schedule_version
         ),
-        Reason::Outage => match fire.verdict {
-            Verdict::Collapsed => format!(
-                "{}: {}; a later fire stands for {}.",
-                head("Collapsed"),
-                detail.unwrap_or(NOT_CLAIMED),
-                if many { "them" } else { "it" }
-            ),
-            Verdict::Pending
-            | Verdict::Started
-            | Verdict::Skipped
-            | Verdict::Missed
-            | Verdict::Abandoned => match detail {
-                Some(why) => format!("{}: {why}.", head("Missed")),
-                None => format!("{}: no scheduler claimed it for {late}.", head("Missed")),
-            },
-        },
+        Reason::Outage => lost_to_an_outage(fire),
         Reason::CatchUpWindow => {
-            format!("{}: {late} ago is longer than the catch-up window.", head("Missed"))
+            let (head, late) = (head(fire, "Missed"), claimed_late(fire));
+            format!("{head}: {late} ago is longer than the catch-up window.")
         }
         Reason::CatchUpLimit => {
-            format!("{}: more were missed than the catch-up policy runs.", head("Missed"))
+            format!("{}: more were missed than the catch-up policy runs.", head(fire, "Missed"))
         }
-        Reason::Calendar => {
-            let name = detail.unwrap_or("of the schedule");
-            format!("{}: the calendar {name} suppresses it.", head("Skipped"))
-        }
-        Reason::ByRequest => match detail {
-            Some(asked) => format!("{} by request of {asked}.", head("Skipped")),
-            None => format!("{} by request.", head("Skipped")),
+        Reason::Calendar => skipped(fire, "the calendar of the schedule suppresses it", |name| {
+            format!("the calendar {name} suppresses it")
+        }),
+        Reason::ByRequest => match &fire.detail {
+            Some(asked) => format!("{} by request of {asked}.", head(fire, "Skipped")),
+            None => format!("{} by request.", head(fire, "Skipped")),
         },
-        Reason::AttemptsExhausted => match detail {
-            Some(error) => format!(
-                "Abandoned: it could not be started in {} attempts; the last failed: {error}.",
-                fire.recovery_attempts
-            ),
-            None => format!(
-                "Abandoned: it could not be started in {} attempts.",
-                fire.recovery_attempts
-            ),
-        },
-        Reason::Backfilled => format!("Started {late} after its time, by a backfill."),
-        Reason::TooOld => {
-            let found = fire.decided_at.map_or(claimed, entity::Timestamp::utc) - claimed;
-            let found = span(found.num_seconds());
-            format!("Abandoned: recovery found it {found} after its claim, too late to start it.")
+        Reason::AttemptsExhausted => exhausted(fire),
+        Reason::Backfilled => {
+            format!("Started {} after its time, by a backfill.", claimed_late(fire))
         }
+        Reason::TooOld => format!(
+            "Abandoned: recovery found it {} after its claim, too late to start it.",
+            decided_after(fire, fire.claimed_at)
+        ),
+    }
+}
+
+/// What became of it, or of the fires that its row stands for.
+fn head(fire: &Model, word: &str) -> String {
+    match fire.count {
+        ..=1 => word.to_owned(),
+        many => format!("{many} fires were {}", lower(word)),
+    }
+}
+
+fn it_or_them(fire: &Model) -> &'static str {
+    if fire.count > 1 { "them" } else { "it" }
+}
+
+/// That it was skipped, and why: as its detail says, or without one.
+fn skipped(fire: &Model, without: &str, with: impl FnOnce(&str) -> String) -> String {
+    let why = fire.detail.as_deref().map_or_else(|| without.to_owned(), with);
+    format!("{}: {why}.", head(fire, "Skipped"))
+}
+
+/// How long after its time it was claimed.
+fn claimed_late(fire: &Model) -> String {
+    span((fire.claimed_at.utc() - fire.scheduled_at.utc()).num_seconds())
+}
+
+/// How long after `from` it was decided.
+fn decided_after(fire: &Model, from: Timestamp) -> String {
+    let decided = fire.decided_at.unwrap_or(fire.claimed_at);
+    span((decided.utc() - from.utc()).num_seconds())
+}
+
+fn just_before_or_unclaimed(fire: &Model) -> &'static str {
+    match fire.claimed_by {
+        Some(_) => "just before it started",
+        None => "before anybody claimed it",
+    }
+}
+
+fn awaiting(fire: &Model) -> String {
+    match &fire.detail {
+        Some(error) if fire.recovery_at.is_some() => {
+            format!("Claimed; the last attempt to start it failed: {error}.")
+        }
+        Some(why) => format!("Claimed late, and about to be started: {why}."),
+        None => "Claimed, and about to be started.".to_owned(),
+    }
+}
+
+/// The run that its detail names.
+fn named_run(fire: &Model) -> String {
+    fire.detail.as_ref().map_or_else(|| "a run".to_owned(), |run| format!("run {run}"))
+}
+
+fn overlapped(fire: &Model) -> String {
+    let (head, run) = (head(fire, "Skipped"), named_run(fire));
+    let late = fire.claimed_at.utc() - fire.due_at.utc();
+    if late > ON_TIME {
+        let late = span(late.num_seconds());
+        return format!("{head}: when it was claimed, {late} late, {run} was running.");
+    }
+    format!("{head}: {run} was still running.")
+}
+
+fn buffered(fire: &Model) -> String {
+    let run = named_run(fire);
+    match fire.verdict {
+        Verdict::Pending => WAITS_ITS_TURN.to_owned(),
+        Verdict::Started => format!("Started after it had waited for {run} to settle."),
+        Verdict::Skipped | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => {
+            format!("Waited for {run} to settle.")
+        }
+    }
+}
+
+fn lost_to_an_outage(fire: &Model) -> String {
+    let detail = fire.detail.as_deref();
+    match fire.verdict {
+        Verdict::Collapsed => format!(
+            "{}: {}; a later fire stands for {}.",
+            head(fire, "Collapsed"),
+            detail.unwrap_or(NOT_CLAIMED),
+            it_or_them(fire)
+        ),
+        Verdict::Pending
+        | Verdict::Started
+        | Verdict::Skipped
+        | Verdict::Missed
+        | Verdict::Abandoned => match detail {
+            Some(why) => format!("{}: {why}.", head(fire, "Missed")),
+            None => {
+                let (head, late) = (head(fire, "Missed"), claimed_late(fire));
+                format!("{head}: no scheduler claimed it for {late}.")
+            }
+        },
+    }
+}
+
+fn exhausted(fire: &Model) -> String {
+    let attempts = fire.recovery_attempts;
+    let failed = format!("Abandoned: it could not be started in {attempts} attempts");
+    match &fire.detail {
+        Some(error) => format!("{failed}; the last failed: {error}."),
+        None => format!("{failed}."),
     }
 }
 

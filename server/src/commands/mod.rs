@@ -80,8 +80,8 @@ pub use people::{
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{Kept, Thought};
 pub use runs::{ByHand, Ordered};
+use schedules::create::{batcher::Batcher, group_commit::Order, name_cache::NameCache};
 pub use schedules::{Edit, NewSchedule, Saved};
-use schedules::{batcher::Batcher, group_commit::Order, name_cache::NameCache};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,

@@ -110,31 +110,9 @@ pub(super) async fn serve(
         operations: Arc::new(Semaphore::new(OPERATIONS)),
     };
     let (opener, opening) = (web.clone(), opened.clone());
-    let init = move |payload: serde_json::Value| async move {
-        let init: Option<Init> = serde_json::from_value(payload)
-            .map_err(|error| Refused::bad(format!("connection_init cannot be read: {error}")))?;
-        let Asking { viewer, credential, address } = asking;
-        let (token, reason) = init.map_or((None, None), |mut init| (init.bearer(), init.reason));
-        let reason = match reason {
-            Some(text) => {
-                let kept = auth::reason_in(&text);
-                Some(kept.ok_or_else(|| Refused::bad("the reason is too long"))?)
-            }
-            None => viewer.and_then(|viewer| viewer.reason),
-        };
-        let credential = token.map_or(credential, |token| Credential::Token(token.into()));
-        let viewer = credential.viewer(&opener, address).await;
-        let failed = |_| Refused::later("the server could not look the sender up");
-        let viewer = viewer.map_err(failed)?;
-        let known = viewer.map(|viewer| (viewer.id, viewer.grants));
-        let place = known.as_ref().map(|(id, _)| opener.sockets.of_person(*id)).transpose()?;
-        if known.is_some() {
-            inbound.lift();
-        }
-        if known.is_none() && matches!(credential, Credential::Token(_)) {
-            return Err(Refused::unauthorized("this token is unknown, expired or revoked"));
-        }
-        let _ = opening.set(Opened { credential, address, reason, known, _place: place });
+    let init = move |payload| async move {
+        let known = identify(&opener, asking, &inbound, payload).await?;
+        let _ = opening.set(known);
         Ok(())
     };
     let execute = |request| gate.execute(request);
@@ -171,6 +149,39 @@ pub(super) async fn serve(
     };
     // Whether it could be written makes no difference: the socket has ended.
     let _ = Clock::system().timeout(CLOSING, ended).await;
+}
+
+/// Finds out who opens a socket: by its `connection_init`, or by the request that asked for it.
+async fn identify(
+    web: &Web,
+    asking: Asking,
+    inbound: &Inbound,
+    payload: serde_json::Value,
+) -> Result<Opened, Refused> {
+    let init: Option<Init> = serde_json::from_value(payload)
+        .map_err(|error| Refused::bad(format!("connection_init cannot be read: {error}")))?;
+    let Asking { viewer, credential, address } = asking;
+    let (token, reason) = init.map_or((None, None), |mut init| (init.bearer(), init.reason));
+    let reason = match reason {
+        Some(text) => {
+            let kept = auth::reason_in(&text);
+            Some(kept.ok_or_else(|| Refused::bad("the reason is too long"))?)
+        }
+        None => viewer.and_then(|viewer| viewer.reason),
+    };
+    let credential = token.map_or(credential, |token| Credential::Token(token.into()));
+    let viewer = credential.viewer(web, address).await;
+    let failed = |_| Refused::later("the server could not look the sender up");
+    let viewer = viewer.map_err(failed)?;
+    let known = viewer.map(|viewer| (viewer.id, viewer.grants));
+    let place = known.as_ref().map(|(id, _)| web.sockets.of_person(*id)).transpose()?;
+    if known.is_some() {
+        inbound.lift();
+    }
+    if known.is_none() && matches!(credential, Credential::Token(_)) {
+        return Err(Refused::unauthorized("this token is unknown, expired or revoked"));
+    }
+    Ok(Opened { credential, address, reason, known, _place: place })
 }
 
 /// Returns when the socket has to be closed, and why.

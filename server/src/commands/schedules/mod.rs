@@ -4,11 +4,9 @@
 //! are made at the same moment share one (`group_commit`). What a module deploys goes the same way,
 //! so it is checked alike.
 //!
-//! - `bulk`: create many at once; `behind`: what is far behind is accounted for before
+//! - `create`: a new schedule, many at once, or those of a module; `update`, `rows`: a change of one
+//! - `behind`: what is far behind is accounted for before
 //! - `many_edit`: a change to all that a search finds
-//! - `group_commit`: calls at the same moment in one transaction; `batcher`: how they come together;
-//!   `name_cache`: what they name
-//! - `create`, `update`, `rows`: the rows that these and modules write; `compose`: a new schedule's
 //! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `suppression`: what a schedule names of calendars
@@ -16,17 +14,12 @@
 //! - `cursor`: where a schedule stands after an edit
 //! - `change`: what an edit changed, in words
 
-pub(super) mod batcher;
 pub(super) mod behind;
 pub(super) mod buffer;
-pub(super) mod bulk;
 pub(super) mod change;
-pub(super) mod compose;
 pub(super) mod create;
 pub(super) mod cursor;
-pub(super) mod group_commit;
 pub(super) mod many_edit;
-pub(super) mod name_cache;
 pub(super) mod pause;
 pub(super) mod rollback;
 pub(super) mod rows;
@@ -41,11 +34,8 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
-use self::update::ChangeNote;
-use super::{
-    Call, CommandError, Commands, UnsetSecret, schedules::group_commit::NotTogether, versions,
-    workflows::Work,
-};
+use self::{create::group_commit::NotTogether, update::ChangeNote};
+use super::{Call, CommandError, Commands, UnsetSecret, versions, workflows::Work};
 use crate::{
     access::{Editor, Permit},
     model::{check, spec::Spec},

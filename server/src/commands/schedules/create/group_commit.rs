@@ -22,8 +22,9 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
+    Back, Refused,
     compose::{Composed, Parts, rows_of},
-    create::{Back, Refused, usage_of},
+    usage_of,
 };
 use crate::{
     access::{Editor, Viewer},

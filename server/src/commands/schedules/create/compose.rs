@@ -9,13 +9,13 @@ use sea_orm::{ConnectionTrait, Set};
 use timetable::Timetable;
 use uuid::Uuid;
 
-use super::{cursor, suppression};
 use crate::{
     access::Viewer,
     commands::{
         CommandError, Commands, Saved, UnsetSecret,
         audit::Entry,
         quotas::fires_an_hour,
+        schedules::{cursor, suppression},
         unset_secrets,
         workflows::{At, NewRows, Resolved},
     },

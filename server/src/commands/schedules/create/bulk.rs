@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::create::{Refused, Site};
+use super::{Refused, Site};
 use crate::{
     access::Editor,
     commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},

@@ -3,13 +3,27 @@
 //! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
 //! are written: the same rows in a few statements, however many they are. That a name is free is
 //! not asked: rows whose name is taken are not written, and so are known.
+//!
+//! A single call, many in one order and a module's file come by here: all are composed by
+//! `Commands::composed`, and their rows come from `rows_of`.
+//!
+//! - `compose`: a new schedule as its rows will have it
+//! - `bulk`: many in one order
+//! - `group_commit`: calls at the same moment in one transaction; `batcher`: how they come together;
+//!   `name_cache`: what they name
+
+pub(in crate::commands) mod batcher;
+mod bulk;
+mod compose;
+pub(in crate::commands) mod group_commit;
+pub(in crate::commands) mod name_cache;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use entity::schedule::Model;
 use uuid::Uuid;
 
-use super::compose::{Composed, OwnWork, Parts, rows_of};
+use self::compose::{Composed, OwnWork, Parts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
