@@ -106,7 +106,7 @@ async fn fill(arguments: &Arguments, store: &Store, clock: &Clock) -> Result<()>
         tx.execute_unprepared(statement).await?;
     }
     store.commit(tx).await?;
-    seed::runs(store, &seeded, (arguments.runs, DAYS), now).await?;
+    seed::runs(store, &seeded, arguments.runs, DAYS, now).await?;
     seed::settle(store).await
 }
 

@@ -72,12 +72,12 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let from = due + WARM;
     let until = from + TimeDelta::seconds(arguments.seconds.into());
     let target = Target::Http(Http::post(&arguments.to));
-    let seeded = seed::begin_with(&store, ("tick", &target), clock.now()).await?;
+    let seeded = seed::begin_with(&store, "tick", &target, clock.now()).await?;
     let timing = Timing { expression: "* * * * * *", due };
-    let names = ("tick", arguments.schedules);
-    let seeded = seed::more(&store, &seeded, names, timing, clock.now()).await?;
+    let seeded =
+        seed::more(&store, &seeded, "tick", arguments.schedules, timing, clock.now()).await?;
     if arguments.slow > 0 {
-        slow(&store, &clock, arguments, (&seeded, from)).await?;
+        slow(&store, &clock, arguments, &seeded, from).await?;
     }
     seed::analyze(&store).await?;
     let engine = engine::start(&Statements::default().watch(&store), &clock).await?;
@@ -98,14 +98,15 @@ async fn slow(
     store: &Store,
     clock: &Clock,
     arguments: &Arguments,
-    (seeded, due): (&Seeded, DateTime<Utc>),
+    seeded: &Seeded,
+    due: DateTime<Utc>,
 ) -> Result<()> {
     let target = Target::Http(Http::post(&arguments.slow_to));
-    let begun = seed::begin_with(store, ("slow", &target), clock.now()).await?;
+    let begun = seed::begin_with(store, "slow", &target, clock.now()).await?;
     let seeded = seeded.running(begun.workflow_id);
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     let timing = Timing { expression, due };
-    seed::more(store, &seeded, ("slow", arguments.slow), timing, clock.now()).await?;
+    seed::more(store, &seeded, "slow", arguments.slow, timing, clock.now()).await?;
     Ok(())
 }
 

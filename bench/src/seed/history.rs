@@ -19,7 +19,8 @@ const DAY_MS: u64 = 86_400_000;
 pub(crate) async fn runs(
     store: &Store,
     seeded: &Seeded,
-    (count, days): (u64, u32),
+    count: u64,
+    days: u32,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let first = now.timestamp_millis() - i64::from(days) * i64::try_from(DAY_MS)?;

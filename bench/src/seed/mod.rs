@@ -71,8 +71,8 @@ pub(crate) async fn schedules_of(
     timing: Timing<'_>,
     now: DateTime<Utc>,
 ) -> Result<Seeded> {
-    let none = begin_with(store, ("work", target), now).await?;
-    let seeded = more(store, &none, ("bench", count), timing, now).await?;
+    let none = begin_with(store, "work", target, now).await?;
+    let seeded = more(store, &none, "bench", count, timing, now).await?;
     analyze(store).await?;
     Ok(seeded)
 }
@@ -101,20 +101,21 @@ pub(crate) async fn settle(store: &Store) -> Result<()> {
 
 /// The workflow that does nothing, in the first namespace.
 pub(crate) async fn begin(store: &Store, now: DateTime<Utc>) -> Result<Seeded> {
-    begin_with(store, ("noop", &noop()), now).await
+    begin_with(store, "noop", &noop(), now).await
 }
 
 /// A workflow of one task, in the first namespace.
 pub(crate) async fn begin_with(
     store: &Store,
-    (name, target): (&str, &Target),
+    name: &str,
+    target: &Target,
     now: DateTime<Utc>,
 ) -> Result<Seeded> {
     let tx = store.begin().await?;
     let namespace = namespace::Entity::find().one(&tx).await?;
     let namespace_id = namespace.context("a fresh database has a namespace")?.id;
     let workflow_id = Uuid::now_v7();
-    let row = workflow((workflow_id, name), namespace_id, now.into());
+    let row = workflow(workflow_id, name, namespace_id, now.into());
     workflow::Entity::insert(row.into_active_model()).exec_without_returning(&tx).await?;
     let row = workflow_version::Model {
         workflow_id,
@@ -133,7 +134,8 @@ pub(crate) async fn begin_with(
 pub(crate) async fn more(
     store: &Store,
     seeded: &Seeded,
-    (name, count): (&str, usize),
+    name: &str,
+    count: usize,
     timing: Timing<'_>,
     now: DateTime<Utc>,
 ) -> Result<Seeded> {
@@ -141,8 +143,13 @@ pub(crate) async fn more(
     if count == 0 {
         return Ok(*seeded);
     }
-    let place = (seeded.namespace_id, seeded.workflow_id);
-    let first = schedule(format!("{name}-{from}"), place, timing, now.into());
+    let first = schedule(
+        format!("{name}-{from}"),
+        seeded.namespace_id,
+        seeded.workflow_id,
+        timing,
+        now.into(),
+    );
     let template = first.id;
     let tx = store.begin().await?;
     schedule::Entity::insert(first.into_active_model()).exec_without_returning(&tx).await?;
@@ -167,7 +174,7 @@ fn definition(target: Target) -> Definition {
     Definition::single(Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..task })
 }
 
-fn workflow((id, name): (Uuid, &str), namespace_id: Uuid, now: Timestamp) -> workflow::Model {
+fn workflow(id: Uuid, name: &str, namespace_id: Uuid, now: Timestamp) -> workflow::Model {
     workflow::Model {
         id,
         namespace_id,
@@ -182,7 +189,8 @@ fn workflow((id, name): (Uuid, &str), namespace_id: Uuid, now: Timestamp) -> wor
 
 fn schedule(
     name: String,
-    (namespace_id, workflow_id): (Uuid, Uuid),
+    namespace_id: Uuid,
+    workflow_id: Uuid,
     Timing { expression, due }: Timing<'_>,
     now: Timestamp,
 ) -> schedule::Model {

@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
     for number in 1..=arguments.rounds {
         for database in arguments.database.kinds() {
             for (schedules, stored) in arguments.sizes() {
-                let round = one(arguments, *database, (schedules, stored)).await?;
+                let round = one(arguments, *database, schedules, stored).await?;
                 eprintln!(
                     "round {number}/{}: {} {schedules}: p99 {} ms late",
                     arguments.rounds,
@@ -99,11 +99,7 @@ impl Arguments {
     }
 }
 
-async fn one(
-    arguments: &Arguments,
-    kind: Kind,
-    (schedules, stored): (usize, usize),
-) -> Result<Round> {
+async fn one(arguments: &Arguments, kind: Kind, schedules: usize, stored: usize) -> Result<Round> {
     let postgres = arguments.postgres.as_deref();
     let (fresh, beside) =
         (Fresh::create(kind, postgres, HISTORY).await?, Fresh::create(kind, postgres, 0).await?);

@@ -33,7 +33,7 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
                 let is_of_goal = (few, many) == (100_000, GOAL_STORED)
                     && *count == 1_000
                     && arguments.created == GOAL_CREATED;
-                crowd(kind, (few, &of(*count, few)), (many, &of(*count, many)), is_of_goal);
+                crowd(kind, few, &of(*count, few), many, &of(*count, many), is_of_goal);
             }
         }
     }
@@ -43,8 +43,10 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
 #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
 fn crowd(
     kind: Kind,
-    (few, some): (usize, &[&Measured]),
-    (many, all): (usize, &[&Measured]),
+    few: usize,
+    some: &[&Measured],
+    many: usize,
+    all: &[&Measured],
     is_of_goal: bool,
 ) {
     if some.is_empty() || all.is_empty() {

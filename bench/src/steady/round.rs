@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let writing = TimeDelta::milliseconds(i64::try_from(arguments.schedules)? + 1_500);
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
     let timing = Timing { expression: "* * * * * *", due };
-    seed::more(&store, &seeded, ("tick", arguments.schedules), timing, clock.now()).await?;
+    seed::more(&store, &seeded, "tick", arguments.schedules, timing, clock.now()).await?;
     seed::analyze(&store).await?;
     let statements = Statements::default();
     let watched = statements.watch(&store);
@@ -99,7 +99,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let found = probes.stop().await?;
 
     let expected = arguments.schedules * usize::try_from(arguments.seconds)?;
-    let late = recorded(&store, &clock, (from, until), expected).await?;
+    let late = recorded(&store, &clock, from, until, expected).await?;
     engine.shutdown(Duration::from_secs(10)).await?;
     store.close().await?;
     let quarter = expected.div_ceil(4);
@@ -125,7 +125,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
 async fn idle(store: &Store, clock: &Clock, stored: usize) -> Result<Seeded> {
     let seeded = seed::begin(store, clock.now()).await?;
     let timing = Timing { expression: "0 3 1 1 *", due: clock.now() + TimeDelta::days(365) };
-    seed::more(store, &seeded, ("idle", stored), timing, clock.now()).await
+    seed::more(store, &seeded, "idle", stored, timing, clock.now()).await
 }
 
 fn median(late: &[i64]) -> Result<i64> {
@@ -139,7 +139,8 @@ fn median(late: &[i64]) -> Result<i64> {
 async fn recorded(
     store: &Store,
     clock: &Clock,
-    (from, until): (DateTime<Utc>, DateTime<Utc>),
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
     expected: usize,
 ) -> Result<Vec<i64>> {
     #[derive(FromQueryResult)]

@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     clock.sleep_until(due).await;
     let began = watch::moment(&clock, &meter, *store.changes().follow().borrow())?;
     let asked = statements.count();
-    let ended = watch::until_recorded((&store, &aside), &clock, &meter, due.into()).await?;
+    let ended = watch::until_recorded(&store, &aside, &clock, &meter, due.into()).await?;
     let statements = statements.count() - asked;
     let memory_mb = process::peak_memory_mb()?;
 

@@ -28,7 +28,8 @@ const POLL: Duration = Duration::from_millis(250);
 /// Waits until nothing that is due at `due` is without a recorded end, asked `aside` after each
 /// commit of `store`; gives the moment of the commit that recorded the last.
 pub(super) async fn until_recorded(
-    (store, aside): (&Store, &Store),
+    store: &Store,
+    aside: &Store,
     clock: &Clock,
     meter: &Meter,
     due: Timestamp,

@@ -68,7 +68,8 @@ async fn record<C: ConnectionTrait>(
     clock: &Clock,
     who: &Viewer,
     action: &'static str,
-    (subject_id, subject): (Uuid, &str),
+    subject_id: Uuid,
+    subject: &str,
     after: Option<serde_json::Value>,
 ) -> Result<(), StoreError> {
     let row = audit_event::ActiveModel {

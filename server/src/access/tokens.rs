@@ -59,7 +59,7 @@ pub async fn create_token(
     let tx = store.begin().await?;
     tokens::insert(&tx, row).await.map_err(PeopleError::adding("token", &token.name))?;
     let after = json!({ "role": token.role.to_value(), "expires_at": token.expires_at });
-    record(&tx, clock, owner.who(), "token.create", (id, &token.name), Some(after)).await?;
+    record(&tx, clock, owner.who(), "token.create", id, &token.name, Some(after)).await?;
     store.commit(tx).await?;
     Ok(text.into())
 }
@@ -90,7 +90,7 @@ pub async fn revoke_token(
     let tx = store.begin().await?;
     let revoked = tokens::revoke_if_live(&tx, token.id, Timestamp::from(clock.now())).await?;
     if revoked {
-        record(&tx, clock, owner.who(), "token.revoke", (token.id, name), None).await?;
+        record(&tx, clock, owner.who(), "token.revoke", token.id, name, None).await?;
     }
     commit_rights(store, tx).await?;
     Ok(revoked)

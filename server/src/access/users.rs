@@ -63,7 +63,7 @@ pub async fn add_user(
     let tx = store.begin().await?;
     users::insert(&tx, row).await.map_err(PeopleError::adding("user", &user.name))?;
     let after = json!({ "role": user.role.to_value() });
-    record(&tx, clock, owner.who(), "user.add", (id, &user.name), Some(after)).await?;
+    record(&tx, clock, owner.who(), "user.add", id, &user.name, Some(after)).await?;
     store.commit(tx).await?;
     Ok(id)
 }
@@ -89,10 +89,10 @@ pub async fn set_password(
     let tx = store.begin().await?;
     users::set_password_hash(&tx, user.id, hash).await?;
     sessions::delete_all_of(&tx, user.id, None).await?;
-    record(&tx, clock, owner.who(), "user.passwd", (user.id, name), None).await?;
+    record(&tx, clock, owner.who(), "user.passwd", user.id, name, None).await?;
     if fate == Tokens::Revoked {
         tokens::revoke_all_of(&tx, user.id, clock.now().into()).await?;
-        record(&tx, clock, owner.who(), "user.revokeTokens", (user.id, name), None).await?;
+        record(&tx, clock, owner.who(), "user.revokeTokens", user.id, name, None).await?;
     }
     let left = tokens::count_of(&tx, user.id).await?;
     commit_rights(store, tx).await?;
@@ -133,7 +133,7 @@ pub async fn set_access(
         sessions::delete_all_of(&tx, user.id, None).await?;
     }
     let action = if is_taken { "user.disable" } else { "user.enable" };
-    record(&tx, clock, owner.who(), action, (user.id, name), None).await?;
+    record(&tx, clock, owner.who(), action, user.id, name, None).await?;
     Ok(commit_rights(store, tx).await?)
 }
 

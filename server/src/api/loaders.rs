@@ -296,9 +296,10 @@ impl Loader<FiguresOf> for Rows {
         }
         let mut found = HashMap::new();
         for (range, ids) in by_range {
-            let between = (range.from, range.until);
             let most = schedule_stats::MAX_RUNS;
-            let figures = schedule_stats::of_schedules(&self.store, &ids, between, most).await?;
+            let figures =
+                schedule_stats::of_schedules(&self.store, &ids, range.from, range.until, most)
+                    .await?;
             found.extend(figures.into_iter().map(|(id, figures)| (FiguresOf(id, range), figures)));
         }
         Ok(found)

@@ -92,7 +92,7 @@ impl ReadingFigures {
         let now = cx.commands().clock.now();
         let until = until.map_or(now, |until| until.0);
         let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
-        RunStats::read(cx.store(), &of, (from, until), step, now).await
+        RunStats::read(cx.store(), &of, from, until, step, now).await
     }
 }
 

@@ -110,7 +110,8 @@ impl RunStats {
     pub(super) async fn read(
         store: &Store,
         of: &Of,
-        (from, until): (DateTime<Utc>, DateTime<Utc>),
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
         step: Option<i32>,
         now: DateTime<Utc>,
     ) -> Result<Self> {

@@ -107,8 +107,7 @@ pub(super) async fn schedules_page(
         }
     };
     let window = paging.window(number_key)?;
-    let order = (by, descending);
-    let page = schedules::page_by_time(cx.store(), within, filter, order, &window).await?;
+    let page = schedules::page_by_time(cx.store(), within, filter, by, descending, &window).await?;
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Schedule))
 }
 
@@ -126,8 +125,7 @@ pub(super) async fn runs_page(
         return Ok(connection(page, |row| row.id.simple().to_string(), Run));
     };
     let (by, window) = (ByFigure::from(by), paging.window(number_key)?);
-    let order = (by, descending);
-    let page = runs::page_by_figure(cx.store(), within, filter, order, &window).await?;
+    let page = runs::page_by_figure(cx.store(), within, filter, by, descending, &window).await?;
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Run))
 }
 
@@ -148,9 +146,15 @@ async fn page_by_p95(
         return Err(BadInput::new("sort.by", "P95", problem, help).into());
     }
     let now = cx.commands().clock.now();
-    let range = (Timestamp::from(now - USUAL), Timestamp::from(now + TimeDelta::seconds(1)));
     let most = schedule_stats::MAX_RUNS;
-    let figures = schedule_stats::of_schedules(store, &ids, range, most).await?;
+    let figures = schedule_stats::of_schedules(
+        store,
+        &ids,
+        Timestamp::from(now - USUAL),
+        Timestamp::from(now + TimeDelta::seconds(1)),
+        most,
+    )
+    .await?;
     let key = |id: &Uuid| {
         let p95 = figures.get(id).and_then(|one| percentile(&one.durations, 95));
         (p95.unwrap_or(no_number(descending)), *id)

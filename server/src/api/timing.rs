@@ -411,7 +411,7 @@ pub(crate) async fn compile_with(
     };
     let (namespace, connection) = (namespace_id(cx, &namespace).await?, cx.store().read());
     let commands = cx.commands();
-    match commands.suppressed(connection, namespace, plain, (&names, false)).await {
+    match commands.suppressed(connection, namespace, plain, &names, false).await {
         Ok((timetable, _)) => {
             let allowed = suppression::allows_something(&names, &timetable, commands.clock.now());
             Ok(allowed.map(|()| timetable))

@@ -51,7 +51,7 @@ fn reference() -> String {
         text.push_str(&format!("\n## {}\n", group.title));
         for (name, _) in group.commands {
             if let Some(one) = command.find_subcommand(name) {
-                describe(one, &format!("carillon {name}"), (3, &ids), &mut text);
+                describe(one, &format!("carillon {name}"), 3, &ids, &mut text);
             }
         }
     }
@@ -59,12 +59,7 @@ fn reference() -> String {
 }
 
 /// A command and those below it.
-fn describe(
-    command: &Command,
-    path: &str,
-    (depth, everywhere): (usize, &[&Id]),
-    text: &mut String,
-) {
+fn describe(command: &Command, path: &str, depth: usize, everywhere: &[&Id], text: &mut String) {
     let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     text.push_str(&format!(
@@ -87,7 +82,7 @@ fn describe(
         rows.iter().for_each(|row| text.push_str(row));
     }
     for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
-        describe(one, &format!("{path} {}", one.get_name()), (depth + 1, everywhere), text);
+        describe(one, &format!("{path} {}", one.get_name()), depth + 1, everywhere, text);
     }
 }
 

@@ -41,14 +41,15 @@ impl Serve {
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
         // Listened for from the start: a signal during the start is not lost.
-        let stop = (of(SignalKind::interrupt())?, of(SignalKind::terminate())?);
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, sources).await {
             // What was started ends in good order before the error is told.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
         }
-        Ok(app.run_until(asked_to_stop(stop)).await?)
+        Ok(app
+            .run_until(asked_to_stop(of(SignalKind::interrupt())?, of(SignalKind::terminate())?))
+            .await?)
     }
 
     /// What the flags ask for before the server counts as ready.
@@ -111,7 +112,7 @@ fn of(kind: SignalKind) -> Result<Signal, CliError> {
 }
 
 /// Ready at the first signal. At the second the process ends where it is.
-async fn asked_to_stop((mut interrupt, mut terminate): (Signal, Signal)) {
+async fn asked_to_stop(mut interrupt: Signal, mut terminate: Signal) {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}

@@ -75,7 +75,7 @@ impl Commands {
         versions::version("concurrency group", edit.expected_version, row.version)?;
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
-        self.revise_group(&tx, right.who(), &row, (name, max_runs)).await?;
+        self.revise_group(&tx, right.who(), &row, name, max_runs).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
@@ -158,7 +158,7 @@ impl Commands {
         };
         groups::insert(tx, row).await.map_err(|error| name_taken(error, name))?;
         let after = Some(shown(name, max));
-        self.audit_group(tx, who, "group.create", (namespace, id, name), (None, after)).await?;
+        self.audit_group(tx, who, "group.create", namespace, id, name, None, after).await?;
         Ok(id)
     }
 
@@ -168,7 +168,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        (name, max_runs): (&str, i64),
+        name: &str,
+        max_runs: i64,
     ) -> Result<Option<String>, CommandError> {
         let max = checked(name, max_runs)?;
         let mut phrases = Vec::new();
@@ -184,9 +185,17 @@ impl Commands {
         let at = self.clock.now().into();
         let written = groups::update(tx, row.id, name, max, at).await;
         written.map_err(|error| name_taken(error, name))?;
-        let change = (Some(shown(&row.name, row.max_runs)), Some(shown(name, max)));
-        let subject = (row.namespace_id, row.id, name);
-        self.audit_group(tx, who, "group.update", subject, change).await?;
+        self.audit_group(
+            tx,
+            who,
+            "group.update",
+            row.namespace_id,
+            row.id,
+            name,
+            Some(shown(&row.name, row.max_runs)),
+            Some(shown(name, max)),
+        )
+        .await?;
         Ok(Some(phrases.join("; ")))
     }
 
@@ -204,9 +213,17 @@ impl Commands {
             ));
         }
         groups::delete(tx, row.id).await?;
-        let subject = (row.namespace_id, row.id, &*row.name);
-        let change = (Some(shown(&row.name, row.max_runs)), None);
-        self.audit_group(tx, who, "group.delete", subject, change).await
+        self.audit_group(
+            tx,
+            who,
+            "group.delete",
+            row.namespace_id,
+            row.id,
+            &*row.name,
+            Some(shown(&row.name, row.max_runs)),
+            None,
+        )
+        .await
     }
 
     /// The group, locked; one that a module declares is changed in its file.
@@ -228,8 +245,11 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         action: &'static str,
-        (namespace, id, name): (Uuid, Uuid, &str),
-        (before, after): (Option<Value>, Option<Value>),
+        namespace: Uuid,
+        id: Uuid,
+        name: &str,
+        before: Option<Value>,
+        after: Option<Value>,
     ) -> Result<(), CommandError> {
         let entry = Entry {
             action,

@@ -19,7 +19,7 @@ impl Commands {
         check::reason("reason", reason)?;
         let by = right.who().name.clone();
         let drain = Drain { by, reason: reason.trim().to_owned() };
-        self.set_drain(right, id, (Some(drain), Some(reason)), call).await
+        self.set_drain(right, id, Some(drain), Some(reason), call).await
     }
 
     /// Takes a drained node into service again.
@@ -33,14 +33,15 @@ impl Commands {
         if let Some(reason) = reason {
             check::text("reason", reason, 500)?;
         }
-        self.set_drain(right, id, (None, reason), call).await
+        self.set_drain(right, id, None, reason, call).await
     }
 
     async fn set_drain(
         &self,
         right: &Owner,
         id: Uuid,
-        (drain, reason): (Option<Drain>, Option<&str>),
+        drain: Option<Drain>,
+        reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let who = right.who();

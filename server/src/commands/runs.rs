@@ -82,8 +82,16 @@ impl Commands {
             priority: schedule.priority,
             ..queued(now)
         };
-        let what = ("schedule.trigger", order.reason.as_deref(), &*schedule.name);
-        self.queue(tx, right.who(), run, what, call).await
+        self.queue(
+            tx,
+            right.who(),
+            run,
+            "schedule.trigger",
+            order.reason.as_deref(),
+            &*schedule.name,
+            call,
+        )
+        .await
     }
 
     /// Does a settled run again, for the same instant and with the same idempotency key, as its
@@ -105,7 +113,7 @@ impl Commands {
         }
         let (version, definition) = self.current(&tx, old.workflow_id).await?;
         let (run, name) = self.again(&tx, old, version, &definition).await?;
-        self.queue(tx, right.who(), run, ("run.retry", None, &name), call).await
+        self.queue(tx, right.who(), run, "run.retry", None, &name, call).await
     }
 
     /// Does a settled run again from where it failed: as the workflow was defined when it began,
@@ -142,7 +150,7 @@ impl Commands {
         let kept = kept_tasks(&definition, last);
         let (run, name) = self.again(&tx, old, version, &definition).await?;
         self.store.keep_successes(&tx, run.id, id, &kept).await?;
-        self.queue(tx, right.who(), run, ("run.rerun", None, &name), call).await
+        self.queue(tx, right.who(), run, "run.rerun", None, &name, call).await
     }
 
     /// A new run of what `old` was a run of, by that version of its workflow, and the name of its
@@ -236,7 +244,9 @@ impl Commands {
         tx: DatabaseTransaction,
         who: &Viewer,
         run: run::Model,
-        (action, reason, subject): (&'static str, Option<&str>, &str),
+        action: &'static str,
+        reason: Option<&str>,
+        subject: &str,
         call: &Call,
     ) -> Result<Ordered, CommandError> {
         let ordered = Ordered { id: run.id };

@@ -77,14 +77,14 @@ impl Commands {
         let mut definition = Definition::single(task);
         let at = At::Task("task");
         self.check_definition(at, &mut definition, old.as_ref())?;
-        self.check_namespace(connection, namespace, (at, &definition)).await?;
+        self.check_namespace(connection, namespace, at, &definition).await?;
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());
         };
         // Never closed.
         let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
-        self.note_test_call(right, namespace, (&name, &task.target), call).await?;
-        let called = self.try_out(namespace, &name, (&task, context)).await;
+        self.note_test_call(right, namespace, &name, &task.target, call).await?;
+        let called = self.try_out(namespace, &name, &task, context).await;
         drop(place);
         called
     }
@@ -115,7 +115,8 @@ impl Commands {
         &self,
         right: &Editor,
         namespace: Uuid,
-        (name, target): (&str, &Target),
+        name: &str,
+        target: &Target,
         call: &Call,
     ) -> Result<(), CommandError> {
         let tx = self.store.begin().await?;
@@ -140,7 +141,8 @@ impl Commands {
         &self,
         namespace: Uuid,
         name: &str,
-        (task, context): (&Task, Value),
+        task: &Task,
+        context: Value,
     ) -> Result<TestCalled, CommandError> {
         let began = self.clock.instant();
         let failed = |message: String| TestCalled {

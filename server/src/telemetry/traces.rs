@@ -138,11 +138,11 @@ impl Traces {
             KeyValue::new("carillon.reason", fire.reason.to_owned()),
         ];
         let at = (fire.due_at, fire.handed_at);
-        to.send(fire.id, (FIRE, 0), Span::of("fire", at).with(about));
+        to.send(fire.id, FIRE, 0, Span::of("fire", at).with(about));
         let at = (fire.claimed_at, fire.handed_from);
-        to.send(fire.id, (CLAIM, FIRE), Span::of("claim", at));
+        to.send(fire.id, CLAIM, FIRE, Span::of("claim", at));
         let at = (fire.handed_from, fire.handed_at);
-        to.send(fire.id, (HANDOFF, FIRE), Span::of("hand-off", at));
+        to.send(fire.id, HANDOFF, FIRE, Span::of("hand-off", at));
     }
 
     /// An attempt ended.
@@ -156,7 +156,7 @@ impl Traces {
             ]
         };
         let span = Span::of("task", attempt.at).with(about()).ended(attempt.outcome);
-        to.send(attempt.run, (TASK | number, RUN), span);
+        to.send(attempt.run, TASK | number, RUN, span);
         if let Some(at) = attempt.at_target {
             let mut about = about();
             about.push(KeyValue::new("carillon.target", attempt.target));
@@ -164,7 +164,7 @@ impl Traces {
                 about.push(KeyValue::new("http.response.status_code", status));
             }
             let span = Span::of("target", at).with(about).ended(attempt.outcome).at_others();
-            to.send(attempt.run, (number, TASK | number), span);
+            to.send(attempt.run, number, TASK | number, span);
         }
     }
 
@@ -182,7 +182,7 @@ impl Traces {
         }
         let parent = if run.by_fire { FIRE } else { 0 };
         let span = Span::of("run", (run.started_at, at)).with(about).ended(state);
-        to.send(run.id, (RUN, parent), span);
+        to.send(run.id, RUN, parent, span);
     }
 
     fn to(&self, run: Uuid) -> Option<&Exported> {
@@ -198,7 +198,7 @@ impl Exported {
         ((low & RANDOM) as f64) < self.ratio * RANDOM as f64 || self.ratio >= 1.0
     }
 
-    fn send(&self, run: Uuid, (id, parent): (u64, u64), span: Span) {
+    fn send(&self, run: Uuid, id: u64, parent: u64, span: Span) {
         let context = SpanContext::new(
             TraceId::from_bytes(*run.as_bytes()),
             SpanId::from_bytes(id.to_be_bytes()),

@@ -106,7 +106,7 @@ impl Mask {
             return text;
         }
         let mut hidden = self.whole(&text);
-        self.parts(&text, (goes_on, words_go_on), &mut hidden);
+        self.parts(&text, goes_on, words_go_on, &mut hidden);
         if hidden.is_empty() {
             return text;
         }
@@ -149,20 +149,15 @@ impl Mask {
     }
 
     /// Where parts of forms stand beside a cut: of the text, or of a word that fills a line.
-    fn parts(
-        &self,
-        text: &str,
-        (goes_on, words_go_on): (bool, bool),
-        hidden: &mut Vec<Range<usize>>,
-    ) {
-        self.beside(text, 0..text.len(), (goes_on, text.len() >= CUT), hidden);
+    fn parts(&self, text: &str, goes_on: bool, words_go_on: bool, hidden: &mut Vec<Range<usize>>) {
+        self.beside(text, 0..text.len(), goes_on, text.len() >= CUT, hidden);
         let (mut at, mut before) = (0, goes_on);
         for word in text.split(|character: char| character.is_ascii_whitespace()) {
             let range = at..at + word.len();
             at = range.end + 1;
             if !word.is_empty() {
                 let after = is_wrapped(word);
-                self.beside(text, range, (before || words_go_on, after), hidden);
+                self.beside(text, range, before || words_go_on, after, hidden);
                 before = after;
             }
         }
@@ -172,7 +167,8 @@ impl Mask {
         &self,
         text: &str,
         range: Range<usize>,
-        (before, after): (bool, bool),
+        before: bool,
+        after: bool,
         hidden: &mut Vec<Range<usize>>,
     ) {
         let part = &text[range.clone()];

@@ -203,8 +203,9 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
         "fail" => {
             let asked: OfJob<Fail> = read(body)?;
             let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
-            let why = (asked.said.message, !asked.said.retry);
-            commands.fail_job(who, asked.worker_id, &claim, why).await?;
+            commands
+                .fail_job(who, asked.worker_id, &claim, asked.said.message, !asked.said.retry)
+                .await?;
             Ok(json!({}))
         }
         "extend" => {

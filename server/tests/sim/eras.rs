@@ -93,7 +93,8 @@ impl Eras {
     /// that none did.
     pub(crate) fn allow(
         &self,
-        (row, is_suppressed): (Uuid, bool),
+        row: Uuid,
+        is_suppressed: bool,
         calendars: &[String],
         zone: &str,
         at: DateTime<Utc>,

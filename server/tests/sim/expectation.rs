@@ -314,8 +314,13 @@ impl History {
         at: DateTime<Utc>,
     ) -> bool {
         let version = &row.schedule_version;
-        let told = (row.id, is_suppressed);
-        eras.allow(told, &self.calendars[version], &self.specs[version].timing.zone, at)
+        eras.allow(
+            row.id,
+            is_suppressed,
+            &self.calendars[version],
+            &self.specs[version].timing.zone,
+            at,
+        )
     }
 
     /// Whether a fire that started did so as its own version says: what was in force at that moment
@@ -361,7 +366,7 @@ impl History {
             let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
             let own = rows.iter().filter(|row| self.place(row) == Some(place));
             let seen = own.map(|row| row.claimed_at.utc()).max();
-            expected.push(segment.instants(self.anchor, end, (ahead, seen)));
+            expected.push(segment.instants(self.anchor, end, ahead, seen));
         }
         let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
         for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {

@@ -116,7 +116,7 @@ async fn of_a_schedule(
             let order = Rollback { id, to_version, expected_version, reason: None };
             commands.rollback_schedule(&editor, &order, &call).await.map(drop)
         }
-        Order::Delete => commands.delete_schedule(&editor, id, (None, None), &call).await.map(drop),
+        Order::Delete => commands.delete_schedule(&editor, id, None, None, &call).await.map(drop),
         Order::Pause(minutes) => {
             let until = minutes.map(|minutes| now + TimeDelta::minutes(minutes));
             commands.pause(&operator, id, "a simulation", until, &call).await.map(drop)

@@ -158,7 +158,7 @@ impl Scenario {
         let trouble = one(random, &[0.0, 0.08, 0.15, 0.25]);
         let count = random.random_range(40..=120);
         let kept_days = random.random_bool(0.25).then(|| one(random, &[1, 1, 2, 45]));
-        let draw = |_| Event::draw(random, trouble, kept_days.is_some(), (zone, start));
+        let draw = |_| Event::draw(random, trouble, kept_days.is_some(), zone, start);
         let events = (0..count).map(draw).collect();
         Self {
             seed,
@@ -204,7 +204,8 @@ impl Event {
         random: &mut StdRng,
         trouble: f64,
         days_pass: bool,
-        (zone, start): (&str, DateTime<Utc>),
+        zone: &str,
+        start: DateTime<Utc>,
     ) -> Self {
         let node = random.random_range(0..60);
         if random.random_bool(trouble) {

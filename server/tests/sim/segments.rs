@@ -47,7 +47,8 @@ impl Segment {
         &self,
         anchor: DateTime<Utc>,
         end: DateTime<Utc>,
-        (ahead, seen): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+        ahead: Option<DateTime<Utc>>,
+        seen: Option<DateTime<Utc>>,
     ) -> Instants {
         let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
         let (must_before, may_until) = match &self.over {

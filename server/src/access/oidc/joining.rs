@@ -68,8 +68,11 @@ async fn once(
             // What has lapsed comes back though it is the same.
             had_or_has = !(before.0.is_empty() && given.0.is_empty());
             if before != given {
-                let change = (Some(json!(before)), json!(&given));
-                audit::insert(&tx, entry(clock, &user, source, "user.groups", change)).await?;
+                audit::insert(
+                    &tx,
+                    entry(clock, &user, source, "user.groups", Some(json!(before)), json!(&given)),
+                )
+                .await?;
             }
             let own = user.role.is_some() || !memberships::of_user(&tx, user.id).await?.is_empty();
             if own || !given.0.is_empty() {
@@ -104,7 +107,7 @@ async fn once(
             let after = json!({
                 "issuer": identity.issuer, "subject": identity.subject, "groups": given,
             });
-            audit::insert(&tx, entry(clock, &user, source, "user.add", (None, after))).await?;
+            audit::insert(&tx, entry(clock, &user, source, "user.add", None, after)).await?;
             Joined::User(Box::new(user))
         }
     };
@@ -178,7 +181,8 @@ fn entry(
     user: &Model,
     source: &str,
     action: &str,
-    (before, after): (Option<Value>, Value),
+    before: Option<Value>,
+    after: Value,
 ) -> audit_event::ActiveModel {
     audit_event::ActiveModel {
         id: Set(Uuid::now_v7()),

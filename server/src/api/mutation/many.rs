@@ -43,7 +43,7 @@ impl OrderingMany {
         let until = until.map(|until| until.0);
         let call = which.call("pauseSchedules", json!([reason, until]), idempotency_key)?;
         let which = which.into();
-        let done = cx.commands().pause_many(&right, &which, (&reason, until), &call).await?;
+        let done = cx.commands().pause_many(&right, &which, &reason, until, &call).await?;
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
@@ -78,8 +78,8 @@ impl OrderingMany {
         let right = cx.operator()?;
         let call = which.call("skipNextOfSchedules", json!([count, reason]), idempotency_key)?;
         let which = which.into();
-        let skip = (count.into(), &*reason);
-        let done = cx.commands().skip_next_many(&right, &which, skip, &call).await?;
+        let done =
+            cx.commands().skip_next_many(&right, &which, count.into(), &*reason, &call).await?;
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 

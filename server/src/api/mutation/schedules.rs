@@ -114,8 +114,10 @@ impl OrderingSchedules {
         let right = cx.editor()?;
         let arguments = json!([id, expected_version, reason]).to_string();
         let call = Call::new("deleteSchedule", &arguments, idempotency_key)?;
-        let seen = (expected_version, reason.as_deref());
-        let id = cx.commands().delete_schedule(&right, id, seen, &call).await?;
+        let id = cx
+            .commands()
+            .delete_schedule(&right, id, expected_version, reason.as_deref(), &call)
+            .await?;
         Ok(DeletePayload { id })
     }
 }

@@ -62,8 +62,10 @@ impl OrderingShared {
         let right = cx.editor()?;
         let arguments = json!([id, expected_version, reason]).to_string();
         let call = Call::new("deleteWorkflow", &arguments, idempotency_key)?;
-        let seen = (expected_version, reason.as_deref());
-        let id = cx.commands().delete_workflow(&right, id, seen, &call).await?;
+        let id = cx
+            .commands()
+            .delete_workflow(&right, id, expected_version, reason.as_deref(), &call)
+            .await?;
         Ok(DeletePayload { id })
     }
 

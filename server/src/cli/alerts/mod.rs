@@ -53,8 +53,10 @@ impl Alerts {
 async fn find(
     server: &Server,
     action: &'static str,
-    (what, field): (&str, &str),
-    (namespace, name): (&str, &str),
+    what: &str,
+    field: &str,
+    namespace: &str,
+    name: &str,
 ) -> Result<Value, CliError> {
     let query =
         format!("query ($namespace: String!) {{ {field}(namespace: $namespace) {{ id name }} }}");

@@ -60,7 +60,7 @@ fn one(gathered: &mut Gathered, place: String, event: &Value, zone: &str) {
         Ok(schedule) => {
             let longer = id.map(|id| format!("{name}-{id}"));
             let names: Vec<&str> = [Some(name), longer.as_deref()].into_iter().flatten().collect();
-            gathered.add(&origin, &names, (schedule, None), changes);
+            gathered.add(&origin, &names, schedule, None, changes);
         }
         Err(why) => gathered.refuse(&origin, why),
     }

@@ -32,7 +32,7 @@ pub(super) fn gather(
         let origin = Origin { place: format!("{file}:{}", index + 1), entry: entry.trim() };
         let mut changes = Vec::new();
         match schedule(job, when, zone, dialect, &mut changes) {
-            Ok(schedule) => gathered.add(&origin, &[name], (schedule, None), changes),
+            Ok(schedule) => gathered.add(&origin, &[name], schedule, None, changes),
             Err(why) => gathered.refuse(&origin, why),
         }
     }

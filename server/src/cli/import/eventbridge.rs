@@ -35,7 +35,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, json: &Value) {
                 let longer = group.map(|group| format!("{group}-{name}"));
                 let names: Vec<&str> =
                     [Some(name), longer.as_deref()].into_iter().flatten().collect();
-                gathered.add(&origin, &names, (schedule, None), changes);
+                gathered.add(&origin, &names, schedule, None, changes);
             }
             Err(why) => gathered.refuse(&origin, why),
         }

@@ -88,7 +88,8 @@ impl Gathered {
         &mut self,
         origin: &Origin<'_>,
         wanted: &[&str],
-        (mut schedule, workflow): (ScheduleEntry, Workflow),
+        mut schedule: ScheduleEntry,
+        workflow: Workflow,
         changes: Vec<String>,
     ) {
         if let Err(why) = check_timing(&schedule) {

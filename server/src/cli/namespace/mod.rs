@@ -103,7 +103,7 @@ impl Namespace {
                 json,
             } => {
                 let given = OwnQuotas { schedules, fires_a_minute, live_runs, log_bytes_a_day };
-                quotas::show_or_set(&office, &name, (given, reset), why, json).await
+                quotas::show_or_set(&office, &name, given, reset, why, json).await
             }
             Action::List { json } => list(&office, json).await,
         }

@@ -14,7 +14,8 @@ use crate::{
 pub(super) async fn show_or_set(
     office: &Office,
     name: &str,
-    (given, reset): (OwnQuotas, bool),
+    given: OwnQuotas,
+    reset: bool,
     why: Why,
     as_json: bool,
 ) -> Result<(), CliError> {

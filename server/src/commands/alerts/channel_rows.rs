@@ -44,7 +44,8 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        (namespace, module): (Uuid, Option<&str>),
+        namespace: Uuid,
+        module: Option<&str>,
         draft: Draft<'_>,
     ) -> Result<Uuid, CommandError> {
         let Draft { name, kind, input } = draft;
@@ -64,7 +65,7 @@ impl Commands {
             module: Set(module.map(str::to_owned)),
             created_at: Set(now.into()),
             updated_at: Set(now.into()),
-            ..self.columns((id, name, kind), &way)?
+            ..self.columns(id, name, kind, &way)?
         };
         if row.key_id.as_ref().is_some() {
             secrets::lock_sealing(tx, self.store.dialect()).await?;
@@ -119,7 +120,7 @@ impl Commands {
         let columns = ActiveModel {
             version: Set(row.version + 1),
             updated_at: Set(self.clock.now().into()),
-            ..self.columns((row.id, name, kind), &way)?
+            ..self.columns(row.id, name, kind, &way)?
         };
         if columns.key_id.as_ref().is_some() {
             // Of the other channels none: one after the other is how they are mended.
@@ -170,7 +171,9 @@ impl Commands {
 
     fn columns(
         &self,
-        (id, name, kind): (Uuid, &str, Kind),
+        id: Uuid,
+        name: &str,
+        kind: Kind,
         way: &Way,
     ) -> Result<ActiveModel, CommandError> {
         let place = Place::Channel { id, name };

@@ -28,7 +28,8 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        (namespace, module): (Uuid, Option<&str>),
+        namespace: Uuid,
+        module: Option<&str>,
         spec: &RuleSpec,
     ) -> Result<Uuid, CommandError> {
         self.check_alert_rule(tx, namespace, spec).await?;

@@ -60,7 +60,7 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        let id = self.add_rule(&tx, right.who(), (namespace, None), &new.spec).await?;
+        let id = self.add_rule(&tx, right.who(), namespace, None, &new.spec).await?;
         let saved = SavedRule { id };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;

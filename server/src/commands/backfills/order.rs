@@ -77,9 +77,9 @@ impl Commands {
         }
         let ordered = OrderedBackfill { id: new_id(self.clock.now()) };
         let row =
-            self.backfill_row(right.who(), ordered.id, &schedule, (window, wanted.mode), manner);
+            self.backfill_row(right.who(), ordered.id, &schedule, window, wanted.mode, manner);
         let row = ActiveModel { total: Set(i32::try_from(fires.len()).unwrap_or(i32::MAX)), ..row };
-        self.store.insert_backfill(&tx, row, (ordered.id, schedule.id), &fires).await?;
+        self.store.insert_backfill(&tx, row, ordered.id, schedule.id, &fires).await?;
         let entry = Entry {
             action: "backfill.create",
             namespace: Some(schedule.namespace_id),
@@ -107,7 +107,8 @@ impl Commands {
         who: &Viewer,
         id: Uuid,
         schedule: &schedule::Model,
-        (window, mode): (Window, Mode),
+        window: Window,
+        mode: Mode,
         manner: &Manner,
     ) -> ActiveModel {
         ActiveModel {

@@ -26,7 +26,7 @@ impl Commands {
             paused_at: Set(Some(self.clock.now().into())),
             ..ActiveModel::default()
         };
-        self.switch_backfill(right, id, (State::Paused, "backfill.pause"), columns, call).await
+        self.switch_backfill(right, id, State::Paused, "backfill.pause", columns, call).await
     }
 
     /// Lets it go on.
@@ -43,7 +43,7 @@ impl Commands {
             paused_reason: Set(None),
             ..ActiveModel::default()
         };
-        self.switch_backfill(right, id, (State::Running, "backfill.resume"), columns, call).await
+        self.switch_backfill(right, id, State::Running, "backfill.resume", columns, call).await
     }
 
     /// Stops it for good: what waits never runs, what is alive is asked to stop.
@@ -103,14 +103,15 @@ impl Commands {
         // Else its service ends it, when the last run has.
         columns.finished_at = Set(at_work.is_empty().then_some(now.into()));
         self.store.update_locked_backfill(tx, row.id, columns).await?;
-        self.audit_backfill(tx, who, row, ("backfill.cancel", reason, State::Cancelled)).await
+        self.audit_backfill(tx, who, row, "backfill.cancel", reason, State::Cancelled).await
     }
 
     async fn switch_backfill(
         &self,
         right: &Operator,
         id: Uuid,
-        (state, action): (State, &'static str),
+        state: State,
+        action: &'static str,
         columns: ActiveModel,
         call: &Call,
     ) -> Result<OrderedBackfill, CommandError> {
@@ -121,7 +122,7 @@ impl Commands {
         let row = self.open_backfill(&tx, right.permit(), id).await?;
         if row.state != state {
             self.store.update_locked_backfill(&tx, id, columns).await?;
-            self.audit_backfill(&tx, right.who(), &row, (action, None, state)).await?;
+            self.audit_backfill(&tx, right.who(), &row, action, None, state).await?;
         }
         let ordered = OrderedBackfill { id };
         self.remember(&tx, right.who(), call, &ordered).await?;
@@ -154,7 +155,9 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        (action, reason, state): (&'static str, Option<&str>, State),
+        action: &'static str,
+        reason: Option<&str>,
+        state: State,
     ) -> Result<(), CommandError> {
         let schedule = schedules::by_id(tx, row.schedule_id).await?;
         let entry = Entry {

@@ -41,7 +41,8 @@ impl Commands {
         &self,
         right: &Operator,
         which: &Which,
-        (reason, until): (&str, Option<DateTime<Utc>>),
+        reason: &str,
+        until: Option<DateTime<Utc>>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         check::reason("reason", reason)?;
@@ -98,7 +99,8 @@ impl Commands {
         &self,
         right: &Operator,
         which: &Which,
-        (count, reason): (i64, &str),
+        count: i64,
+        reason: &str,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         skip::check_order(count, reason)?;
@@ -169,7 +171,7 @@ impl Commands {
                 self.trigger(right, id, by_hand, call).await.map(drop)
             }
             BulkAction::Delete { right, reason } => {
-                self.delete_schedule(right, id, (None, reason.as_deref()), call).await.map(drop)
+                self.delete_schedule(right, id, None, reason.as_deref(), call).await.map(drop)
             }
             BulkAction::SkipNext { right, count, reason } => {
                 self.skip_next(right, id, *count, reason, call).await.map(drop)

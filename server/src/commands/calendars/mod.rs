@@ -112,7 +112,7 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         let mut apply = Some(apply);
-        let planned = self.plan_edit(right, (id, expected_version), &mut apply).await?;
+        let planned = self.plan_edit(right, id, expected_version, &mut apply).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -157,7 +157,8 @@ impl Commands {
     async fn plan_edit(
         &self,
         right: &Editor,
-        (id, version): (Uuid, i32),
+        id: Uuid,
+        version: i32,
         apply: &mut Option<Redraw>,
     ) -> Result<Option<(CalendarSpec, Option<Foreseen>)>, CommandError> {
         let found = calendars::by_ids(self.store.read(), &[id]).await?.pop();

@@ -77,7 +77,7 @@ impl Commands {
             loop {
                 let page = calendars::users(read, dialect, row, last.as_deref(), PAGE).await?;
                 last = page.last().map(|schedule| schedule.name.clone());
-                let silenced = self.silenced_among(read, page, (&before, &after)).await?;
+                let silenced = self.silenced_among(read, page, &before, &after).await?;
                 suspects.extend(silenced.into_iter().map(|schedule| schedule.id));
                 if suspects.len() > MAX_SUSPECTS {
                     return Ok(None);
@@ -113,13 +113,13 @@ impl Commands {
                 let names_it = |Keys(keys): &Keys| keys.contains(&row.id);
                 schedule.deleted_at.is_none() && schedule.calendars.as_ref().is_some_and(names_it)
             });
-            silenced.extend(self.silenced_among(tx, suspects, (before, &[])).await?);
+            silenced.extend(self.silenced_among(tx, suspects, before, &[]).await?);
         }
         while silenced.len() < ENOUGH {
-            let place = (since, last.as_deref());
-            let page = calendars::users_since(tx, dialect, row, place, PAGE).await?;
+            let page =
+                calendars::users_since(tx, dialect, row, since, last.as_deref(), PAGE).await?;
             last = page.last().map(|schedule| schedule.name.clone());
-            silenced.extend(self.silenced_among(tx, page, (before, &[])).await?);
+            silenced.extend(self.silenced_among(tx, page, before, &[]).await?);
             if last.is_none() {
                 break;
             }
@@ -136,7 +136,8 @@ impl Commands {
         &self,
         connection: &C,
         mut schedules: Vec<schedule::Model>,
-        (before, after): (&[Model], &[Model]),
+        before: &[Model],
+        after: &[Model],
     ) -> Result<Vec<schedule::Model>, CommandError> {
         let now = self.clock.now();
         let named = compiled::named(schedules.iter().map(|schedule| &schedule.calendars));

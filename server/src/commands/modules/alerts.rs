@@ -96,7 +96,7 @@ impl Commands {
         for (name, entry) in alerts.rules {
             let row = rules.iter().find(|row| row.name == name);
             let declared =
-                self.declare_rule(site, (&name, row), entry, (&ids, &names), aftermath).await;
+                self.declare_rule(site, &name, row, entry, &ids, &names, aftermath).await;
             let field = format!("alert_rules.{name}");
             changes.push(declared.map_err(|error| inside(error, &field))?);
         }
@@ -118,13 +118,14 @@ impl Commands {
         let missing = self.missing_secrets(site, &entry).await?;
         let Some(row) = row else {
             let draft = Draft { name, kind, input: entry.input(None)? };
-            let owner = (site.namespace, Some(site.module));
-            let id = self.add_channel(site.tx, site.who, owner, draft).await?;
+            let id = self
+                .add_channel(site.tx, site.who, site.namespace, Some(site.module), draft)
+                .await?;
             let made = format!("made{missing}");
             return Ok((id, Change::new(Action::Create, "alert_channel", name, made)));
         };
         let own = (row.id, &row.module);
-        let adopted = self.own(site, ("name", name), Kind::AlertChannel, own).await?;
+        let adopted = self.own(site, "name", name, Kind::AlertChannel, own).await?;
         let there = ChannelEntry::of_shown(row.kind, &row.shown);
         let draft = Draft { name, kind, input: entry.input(Some(&there))? };
         let wanted = self.redrafted(row, draft)?;
@@ -162,9 +163,11 @@ impl Commands {
     async fn declare_rule(
         &self,
         site: &Site<'_>,
-        (name, row): (&str, Option<&alert_rule::Model>),
+        name: &str,
+        row: Option<&alert_rule::Model>,
         entry: RuleEntry,
-        (ids, names): (&HashMap<String, Uuid>, &HashMap<Uuid, String>),
+        ids: &HashMap<String, Uuid>,
+        names: &HashMap<Uuid, String>,
         aftermath: &mut Aftermath,
     ) -> Result<Change, CommandError> {
         let mut channels = Vec::with_capacity(entry.channels.len());
@@ -178,12 +181,11 @@ impl Commands {
         }
         let spec = entry.spec(name, channels);
         let Some(row) = row else {
-            let owner = (site.namespace, Some(site.module));
-            self.add_rule(site.tx, site.who, owner, &spec).await?;
+            self.add_rule(site.tx, site.who, site.namespace, Some(site.module), &spec).await?;
             return Ok(Change::new(Action::Create, "alert_rule", name, "made"));
         };
         let own = (row.id, &row.module);
-        let adopted = self.own(site, ("name", name), Kind::AlertRule, own).await?;
+        let adopted = self.own(site, "name", name, Kind::AlertRule, own).await?;
         let before = pictured(row, names)?;
         let revised = self.revise_rule(site.tx, site.who, row, &spec, aftermath).await?;
         let fields = between(&before, &declared::rule(RuleEntry::of(spec, names)));

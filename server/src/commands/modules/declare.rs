@@ -39,7 +39,7 @@ impl Commands {
             self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
             return Ok(Change::new(Action::Create, "calendar", name, "made"));
         };
-        let adopted = self.own(site, ("name", name), Kind::Calendar, (row.id, &row.module)).await?;
+        let adopted = self.own(site, "name", name, Kind::Calendar, (row.id, &row.module)).await?;
         let before = declared::calendar(spec_of(&row)?);
         let is_other = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
         let told = is_other.then(|| "changed".to_owned());
@@ -60,8 +60,8 @@ impl Commands {
             added.map_err(|error| at_key(error, &field))?;
             return Ok(Change::new(Action::Create, "group", name, "made"));
         };
-        let adopted = self.own(site, (&field, name), Kind::Group, (row.id, &row.module)).await?;
-        let revised = self.revise_group(site.tx, site.who, &row, (name, max_runs)).await;
+        let adopted = self.own(site, &field, name, Kind::Group, (row.id, &row.module)).await?;
+        let revised = self.revise_group(site.tx, site.who, &row, name, max_runs).await;
         let told = revised.map_err(|error| at_key(error, &field))?;
         let before = declared::group(row.max_runs.into());
         let fields = between(&before, &declared::group(max_runs));
@@ -78,7 +78,7 @@ impl Commands {
         let inside = |error| inside(error, field);
         let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
             self.check_definition(at, &mut definition, None).map_err(inside)?;
-            let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+            let allowed = self.check_namespace(site.tx, site.namespace, at, &definition).await;
             allowed.map_err(inside)?;
             let module = Some(site.module);
             let added =
@@ -87,7 +87,7 @@ impl Commands {
             let made = Change::new(Action::Create, "workflow", name, "made");
             return Ok(Change { unset: added.unset, ..made });
         };
-        let adopted = self.own(site, (field, name), Kind::Workflow, (row.id, &row.module)).await?;
+        let adopted = self.own(site, field, name, Kind::Workflow, (row.id, &row.module)).await?;
         let old = self.definition_of(site.tx, &row).await?;
         for task in &mut definition.tasks {
             // A mask that stands where it was shown keeps what it hides; others are refused below.
@@ -96,7 +96,7 @@ impl Commands {
             }
         }
         self.check_definition(at, &mut definition, None).map_err(inside)?;
-        let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+        let allowed = self.check_namespace(site.tx, site.namespace, at, &definition).await;
         allowed.map_err(inside)?;
         let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
@@ -126,7 +126,7 @@ impl Commands {
         };
         // Found without a lock: a claim or a pause may have written it since.
         let row = self.locked(site.tx, row.id).await?;
-        let adopted = self.own(site, ("name", name), Kind::Schedule, (row.id, &row.module)).await?;
+        let adopted = self.own(site, "name", name, Kind::Schedule, (row.id, &row.module)).await?;
         // The file gives a note; what operators make of it stays until the file gives another.
         let is_theirs = match site.last.note(name) {
             Some(last) => last == spec.note,
@@ -167,7 +167,8 @@ impl Commands {
     pub(super) async fn own(
         &self,
         site: &Site<'_>,
-        (field, name): (&str, &str),
+        field: &str,
+        name: &str,
         kind: Kind,
         (id, module): (Uuid, &Option<String>),
     ) -> Result<bool, CommandError> {

@@ -131,7 +131,7 @@ impl Commands {
             };
             self.audit(&tx, who, entry).await?;
         }
-        self.keep_declared(&tx, right.who(), (namespace, &deployment.module), &declared).await?;
+        self.keep_declared(&tx, right.who(), namespace, &deployment.module, &declared).await?;
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
@@ -366,14 +366,15 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        (namespace, module): (Uuid, &str),
+        namespace: Uuid,
+        module: &str,
         declared: &Declared,
     ) -> Result<(), CommandError> {
         if declared.is_empty() {
             return Ok(modules::forget(tx, namespace, module).await?);
         }
         let at = self.clock.now().into();
-        Ok(modules::keep(tx, (namespace, module), json!(declared), (&who.name, at)).await?)
+        Ok(modules::keep(tx, namespace, module, json!(declared), &who.name, at).await?)
     }
 }
 

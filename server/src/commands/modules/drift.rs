@@ -86,19 +86,19 @@ impl Commands {
             let what = format!("the module {name:?} as it was deployed");
             CommandError::Unreadable { what, source }
         })?;
-        let mut drifted = self.drifted_shared(read, (namespace, name), &declared).await?;
+        let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
         let rows = schedules::of_module(read, namespace, name).await?;
         let is_open = permit.who().sees_payloads(namespace);
         for (schedule, entry) in &declared.schedules {
             match rows.iter().find(|row| row.name == *schedule) {
                 Some(row) => {
-                    let found = self.drifted_schedule(read, row, (entry, is_open)).await?;
+                    let found = self.drifted_schedule(read, row, entry, is_open).await?;
                     drifted.extend(found);
                 }
                 None => drifted.push(missing("schedule", schedule)),
             }
         }
-        drifted.extend(self.drifted_alerts(read, (namespace, name), &declared).await?);
+        drifted.extend(self.drifted_alerts(read, namespace, name, &declared).await?);
         let deployed = (deployed_by, deployed_at.utc());
         Ok(Some(Drift { module: name.to_owned(), deployed, drifted }))
     }
@@ -106,7 +106,8 @@ impl Commands {
     async fn drifted_shared(
         &self,
         read: &Link,
-        (namespace, module): (Uuid, &str),
+        namespace: Uuid,
+        module: &str,
         declared: &Declared,
     ) -> Result<Vec<Drifted>, CommandError> {
         let mut found = Vec::new();
@@ -141,7 +142,8 @@ impl Commands {
     async fn drifted_alerts(
         &self,
         read: &Link,
-        (namespace, module): (Uuid, &str),
+        namespace: Uuid,
+        module: &str,
         declared: &Declared,
     ) -> Result<Vec<Drifted>, CommandError> {
         let mut found = Vec::new();
@@ -174,7 +176,8 @@ impl Commands {
         &self,
         read: &Link,
         row: &schedule::Model,
-        (declared, is_open): (&Value, bool),
+        declared: &Value,
+        is_open: bool,
     ) -> Result<Vec<Drifted>, CommandError> {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;

@@ -83,7 +83,7 @@ pub(crate) fn effect_of_edit(
     let (old, new) = (Ahead::of(before, now, until), Ahead::of(&after, now, until));
     let name = before.row.name.clone();
     let (mut looks, shown) = (OF_ONE, SAMPLE_OF_EDIT);
-    compare(name, (old.as_ref(), new.as_ref()), (until, shown), &mut looks)
+    compare(name, old.as_ref(), new.as_ref(), until, shown, &mut looks)
 }
 
 /// The instants of a timing that no calendar suppresses, after the one up to the other.
@@ -131,8 +131,7 @@ impl Outlooks {
             }
             let before = before.and_then(|one| Ahead::of(one, now, until));
             let after = after.and_then(|one| Ahead::of(one, now, until));
-            let pair = (before.as_ref(), after.as_ref());
-            let one = compare(name(id), pair, (until, SAMPLE), &mut looks);
+            let one = compare(name(id), before.as_ref(), after.as_ref(), until, SAMPLE, &mut looks);
             effect.added += one.added;
             effect.removed += one.removed;
             effect.is_complete &= one.is_complete;
@@ -197,8 +196,10 @@ impl<'a> Ahead<'a> {
 
 fn compare(
     name: String,
-    (before, after): (Option<&Ahead<'_>>, Option<&Ahead<'_>>),
-    (until, shown): (DateTime<Utc>, usize),
+    before: Option<&Ahead<'_>>,
+    after: Option<&Ahead<'_>>,
+    until: DateTime<Utc>,
+    shown: usize,
     looks: &mut usize,
 ) -> ScheduleEffect {
     let count = |one: Option<&Ahead<'_>>| one.map_or(Some(0), Ahead::count);

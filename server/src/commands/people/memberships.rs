@@ -69,7 +69,7 @@ impl Commands {
         let after = json!({ "role": new.role.to_value(), "seesPayloads": new.sees_payloads });
         let change = (before.as_ref().map(shown), Some(after));
         let what = ("membership.set", reason);
-        self.audit_member(&tx, right, (&member, &user.name), what, change).await?;
+        self.audit_member(&tx, right, &member, &user.name, what, change).await?;
         self.remember(&tx, right.who(), call, &member).await?;
         commit_rights(&self.store, tx).await?;
         Ok(member)
@@ -95,7 +95,7 @@ impl Commands {
         let before = before.ok_or_else(|| CommandError::not_found("member", user))?;
         memberships::remove(&tx, row.id, id).await?;
         let (what, change) = (("membership.remove", reason), (Some(shown(&before)), None));
-        self.audit_member(&tx, right, (&member, user), what, change).await?;
+        self.audit_member(&tx, right, &member, user, what, change).await?;
         self.remember(&tx, right.who(), call, &member).await?;
         commit_rights(&self.store, tx).await?;
         Ok(member)
@@ -105,7 +105,8 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         right: &Admin,
-        (member, name): (&Member, &str),
+        member: &Member,
+        name: &str,
         (action, reason): (&'static str, Option<&str>),
         (before, after): (Option<Value>, Option<Value>),
     ) -> Result<(), CommandError> {

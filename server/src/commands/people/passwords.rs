@@ -93,7 +93,7 @@ impl Commands {
         }
         self.replace_password(&tx, &user, hash, who.session.as_deref()).await?;
         let reason = change.reason.as_deref();
-        self.audit_password(&tx, who, &user, ("user.password", reason)).await?;
+        self.audit_password(&tx, who, &user, "user.password", reason).await?;
         self.revoke_tokens_if(change.tokens, &tx, who, &user, reason).await?;
         self.remember(&tx, who, call, &user.id).await?;
         commit_rights(&self.store, tx).await?;
@@ -125,7 +125,7 @@ impl Commands {
             return Err(CommandError::conflict(problem, "nobody signs in as one: make it a token"));
         }
         self.replace_password(&tx, &user, hash, None).await?;
-        self.audit_password(&tx, right.who(), &user, ("user.passwd", reason)).await?;
+        self.audit_password(&tx, right.who(), &user, "user.passwd", reason).await?;
         self.revoke_tokens_if(new.tokens, &tx, right.who(), &user, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         commit_rights(&self.store, tx).await?;
@@ -179,7 +179,7 @@ impl Commands {
             return Ok(());
         }
         tokens::revoke_all_of(tx, user.id, self.clock.now().into()).await?;
-        self.audit_password(tx, who, user, ("user.revokeTokens", reason)).await
+        self.audit_password(tx, who, user, "user.revokeTokens", reason).await
     }
 
     async fn audit_password(
@@ -187,7 +187,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         user: &user::Model,
-        (action, reason): (&'static str, Option<&str>),
+        action: &'static str,
+        reason: Option<&str>,
     ) -> Result<(), CommandError> {
         let (subject_id, subject) = (Some(user.id), &*user.name);
         let entry = Entry { action, subject_id, subject, reason, ..Entry::default() };

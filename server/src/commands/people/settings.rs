@@ -125,9 +125,9 @@ impl Commands {
         settings.seen_until = settings.seen_until.max(seen_until);
         if theme.is_some() || density.is_some() {
             let after = json!({ "theme": settings.theme, "density": settings.density });
-            self.audit_settings(&tx, who, ("user.settings", &who.name, after)).await?;
+            self.audit_settings(&tx, who, "user.settings", &who.name, after).await?;
         }
-        self.keep_settings(tx, who, &settings, (call, &who.id)).await?;
+        self.keep_settings(tx, who, &settings, call, &who.id).await?;
         Ok(who.id)
     }
 
@@ -166,8 +166,8 @@ impl Commands {
             .views
             .sort_by(|one, other| (&one.page, &one.name).cmp(&(&other.page, &other.name)));
         let after = json!({ "page": view.page, "query": view.query });
-        self.audit_settings(&tx, who, ("user.view.save", &view.name, after)).await?;
-        self.keep_settings(tx, who, &settings, (call, &view)).await?;
+        self.audit_settings(&tx, who, "user.view.save", &view.name, after).await?;
+        self.keep_settings(tx, who, &settings, call, &view).await?;
         Ok(view)
     }
 
@@ -187,8 +187,8 @@ impl Commands {
         let place = place.ok_or_else(|| CommandError::not_found("view", id))?;
         let view = settings.views.remove(place);
         let after = json!({ "page": view.page, "deleted": true });
-        self.audit_settings(&tx, who, ("user.view.delete", &view.name, after)).await?;
-        self.keep_settings(tx, who, &settings, (call, &id)).await?;
+        self.audit_settings(&tx, who, "user.view.delete", &view.name, after).await?;
+        self.keep_settings(tx, who, &settings, call, &id).await?;
         Ok(id)
     }
 
@@ -220,9 +220,9 @@ impl Commands {
         }
         if had != is_favourite {
             let after = json!({ "favourite": is_favourite });
-            self.audit_settings(&tx, who, ("user.favourite", &row.name, after)).await?;
+            self.audit_settings(&tx, who, "user.favourite", &row.name, after).await?;
         }
-        self.keep_settings(tx, who, &settings, (call, &schedule)).await?;
+        self.keep_settings(tx, who, &settings, call, &schedule).await?;
         Ok(schedule)
     }
 
@@ -248,7 +248,8 @@ impl Commands {
         tx: DatabaseTransaction,
         who: &Viewer,
         settings: &PersonalSettings,
-        (call, answer): (&Call, &A),
+        call: &Call,
+        answer: &A,
     ) -> Result<(), CommandError> {
         let kept = serde_json::to_value(settings)
             .map_err(|source| CommandError::Unreadable { what: "settings".to_owned(), source })?;
@@ -261,7 +262,9 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        (action, subject, after): (&'static str, &str, serde_json::Value),
+        action: &'static str,
+        subject: &str,
+        after: serde_json::Value,
     ) -> Result<(), CommandError> {
         let entry = Entry {
             action,

@@ -120,8 +120,16 @@ impl Commands {
         };
         let insert = ActiveModel::from(row.clone()).reset_all();
         tokens::insert(&tx, insert).await.map_err(|error| name_taken(error, &new.name))?;
-        let what = ("token.create", new.reason.as_deref());
-        self.audit_token(&tx, who, &row, what, (None, Some(shown(&row)))).await?;
+        self.audit_token(
+            &tx,
+            who,
+            &row,
+            "token.create",
+            new.reason.as_deref(),
+            None,
+            Some(shown(&row)),
+        )
+        .await?;
         let made = MadeToken { id: row.id, text: Some(text.into()) };
         self.remember(&tx, who, call, &made).await?;
         self.store.commit(tx).await?;
@@ -149,8 +157,8 @@ impl Commands {
             return Err(missing());
         }
         if tokens::revoke_if_live(&tx, id, self.clock.now().into()).await? {
-            let change = (Some(shown(&row)), None);
-            self.audit_token(&tx, who, &row, ("token.revoke", reason), change).await?;
+            self.audit_token(&tx, who, &row, "token.revoke", reason, Some(shown(&row)), None)
+                .await?;
         }
         self.remember(&tx, who, call, &id).await?;
         commit_rights(&self.store, tx).await?;
@@ -188,8 +196,10 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &api_token::Model,
-        (action, reason): (&'static str, Option<&str>),
-        (before, after): (Option<Value>, Option<Value>),
+        action: &'static str,
+        reason: Option<&str>,
+        before: Option<Value>,
+        after: Option<Value>,
     ) -> Result<(), CommandError> {
         let (namespace, subject_id) = (row.namespace_id, Some(row.id));
         let entry =

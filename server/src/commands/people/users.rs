@@ -87,8 +87,16 @@ impl Commands {
         }
         let insert = ActiveModel::from(row.clone()).reset_all();
         users::insert(&tx, insert).await.map_err(|error| name_taken(error, &row.name))?;
-        let change = (None, Some(shown(&row)));
-        self.audit_user(&tx, right, &row, ("user.add", new.reason.as_deref()), change).await?;
+        self.audit_user(
+            &tx,
+            right,
+            &row,
+            "user.add",
+            new.reason.as_deref(),
+            None,
+            Some(shown(&row)),
+        )
+        .await?;
         self.remember(&tx, right.who(), call, &row.id).await?;
         self.store.commit(tx).await?;
         Ok(row.id)
@@ -115,8 +123,16 @@ impl Commands {
         }
         users::set_role(&tx, id, role, sees_payloads).await?;
         let changed = Model { role, sees_payloads, ..row.clone() };
-        let change = (Some(shown(&row)), Some(shown(&changed)));
-        self.audit_user(&tx, right, &row, ("user.role", reason), change).await?;
+        self.audit_user(
+            &tx,
+            right,
+            &row,
+            "user.role",
+            reason,
+            Some(shown(&row)),
+            Some(shown(&changed)),
+        )
+        .await?;
         self.remember(&tx, right.who(), call, &id).await?;
         commit_rights(&self.store, tx).await?;
         Ok(id)
@@ -146,8 +162,8 @@ impl Commands {
         users::set_disabled(&tx, id, at).await?;
         let action = if disabled { "user.disable" } else { "user.enable" };
         let changed = Model { disabled_at: at, ..row.clone() };
-        let change = (Some(shown(&row)), Some(shown(&changed)));
-        self.audit_user(&tx, right, &row, (action, reason), change).await?;
+        self.audit_user(&tx, right, &row, action, reason, Some(shown(&row)), Some(shown(&changed)))
+            .await?;
         self.remember(&tx, right.who(), call, &id).await?;
         commit_rights(&self.store, tx).await?;
         Ok(id)
@@ -174,8 +190,7 @@ impl Commands {
         memberships::remove_all_of(&tx, id).await?;
         feeds::delete_all_of(&tx, id).await?;
         users::delete(&tx, id).await?;
-        let change = (Some(shown(&row)), None);
-        self.audit_user(&tx, right, &row, ("user.delete", reason), change).await?;
+        self.audit_user(&tx, right, &row, "user.delete", reason, Some(shown(&row)), None).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         commit_rights(&self.store, tx).await?;
         Ok(id)
@@ -186,8 +201,10 @@ impl Commands {
         tx: &DatabaseTransaction,
         right: &Owner,
         row: &Model,
-        (action, reason): (&'static str, Option<&str>),
-        (before, after): (Option<Value>, Option<Value>),
+        action: &'static str,
+        reason: Option<&str>,
+        before: Option<Value>,
+        after: Option<Value>,
     ) -> Result<(), CommandError> {
         let (subject_id, subject) = (Some(row.id), &*row.name);
         let entry = Entry { action, namespace: None, subject_id, subject, reason, before, after };

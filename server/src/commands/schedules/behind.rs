@@ -33,8 +33,7 @@ impl Commands {
             self.has_right_clock(&tx).await?;
             self.has_right_zones(&tx).await?;
             let row = self.permitted(&tx, permit, id).await?;
-            let schedule = (id, !row.enabled);
-            if !closing::shorten(&self.store, &self.cache, &tx, schedule, now).await? {
+            if !closing::shorten(&self.store, &self.cache, &tx, id, !row.enabled, now).await? {
                 return Ok(tx.rollback().await?);
             }
             self.store.commit(tx).await?;

@@ -145,7 +145,8 @@ impl Commands {
         &self,
         right: &Editor,
         id: Uuid,
-        (expected_version, reason): (Option<i32>, Option<&str>),
+        expected_version: Option<i32>,
+        reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         if let Some(reason) = reason {

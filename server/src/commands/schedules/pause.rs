@@ -100,8 +100,7 @@ impl Commands {
         };
         let after = json!({ "paused": true, "until": until });
         schedules::update_if_version(&tx, self.store.dialect(), id, row.version, columns).await?;
-        let what = ("schedule.pause", Some(reason), after);
-        self.audit_switch(&tx, right.who(), &row, what).await?;
+        self.audit_switch(&tx, right.who(), &row, "schedule.pause", Some(reason), after).await?;
         let saved = Saved { id, row: None, warnings: vec![], unset: vec![] };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
@@ -158,7 +157,7 @@ impl Commands {
             return Ok(None);
         }
         let after = json!({ "paused": false, "missed": missed });
-        self.audit_switch(tx, who, row, ("schedule.resume", None, after)).await?;
+        self.audit_switch(tx, who, row, "schedule.resume", None, after).await?;
         Ok(Some(saved))
     }
 
@@ -241,7 +240,9 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        (action, reason, after): (&'static str, Option<&str>, Value),
+        action: &'static str,
+        reason: Option<&str>,
+        after: Value,
     ) -> Result<(), CommandError> {
         let entry = Entry {
             action,

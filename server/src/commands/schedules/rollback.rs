@@ -80,7 +80,8 @@ impl Commands {
         who: &Viewer,
         namespace: Uuid,
         schedule: Option<&schedule::Model>,
-        (name, version): (String, i32),
+        name: String,
+        version: i32,
     ) -> Result<Resolved, CommandError> {
         let row = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
             let help = "make the workflow again, or roll back to another version";

@@ -78,7 +78,7 @@ impl Commands {
     ) -> Result<(Timetable, Option<Keys>), CommandError> {
         let definition = spec.timing.definition(id, anchor);
         let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
-        self.suppressed(tx, namespace, plain, (&spec.calendars, true)).await
+        self.suppressed(tx, namespace, plain, &spec.calendars, true).await
     }
 
     /// The same timetable with the calendars of those names, and their keys. Those that are held
@@ -88,7 +88,8 @@ impl Commands {
         connection: &C,
         namespace: Uuid,
         plain: Timetable,
-        (names, are_held): (&[String], bool),
+        names: &[String],
+        are_held: bool,
     ) -> Result<(Timetable, Option<Keys>), CommandError> {
         if names.is_empty() {
             return Ok((plain, None));

@@ -133,8 +133,7 @@ impl Commands {
         if spec.max_fires.is_some_and(|max| max <= row.fire_count) {
             cursor::Cursor::none().fill(&mut columns);
         } else {
-            let place = (row.id, row.last_fire_at);
-            let begin = closing::begin(&self.store, tx, place, now).await?;
+            let begin = closing::begin(&self.store, tx, row.id, row.last_fire_at, now).await?;
             cursor::Cursor::after(&timetable, begin).fill(&mut columns);
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;

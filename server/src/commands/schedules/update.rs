@@ -185,8 +185,7 @@ impl Commands {
         let before = self.rename_along(tx, row, before, &spec.name).await?;
         let after = match work {
             Some(work) => {
-                let place = (&*spec.name, Some(*row));
-                self.resolve(tx, who, row.namespace_id, place, work).await?
+                self.resolve(tx, who, row.namespace_id, &*spec.name, Some(*row), work).await?
             }
             None => before.clone(),
         };
@@ -252,8 +251,7 @@ impl Commands {
         if revision.is_spent() {
             cursor::Cursor::none().fill(columns);
         } else if moves {
-            let place = (row.id, row.last_fire_at);
-            let begin = closing::begin(&self.store, tx, place, *now).await?;
+            let begin = closing::begin(&self.store, tx, row.id, row.last_fire_at, *now).await?;
             let begin = if until < *now { until } else { begin };
             cursor::Cursor::after(timetable, begin).fill(columns);
         }

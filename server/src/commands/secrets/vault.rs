@@ -93,7 +93,7 @@ impl Commands {
         }
         let what = ("secret.set", reason);
         let change = (before.as_ref().map(shown), Some(after));
-        self.audit_secret(&tx, right.who(), (id, namespace, &new.name), what, change).await?;
+        self.audit_secret(&tx, right.who(), id, namespace, &new.name, what, change).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
         Ok(id)
@@ -117,7 +117,7 @@ impl Commands {
         let row = row.ok_or_else(|| CommandError::not_found("secret", name))?;
         secrets::delete(&tx, row.id).await?;
         let (what, change) = (("secret.delete", reason), (Some(shown(&row)), None));
-        self.audit_secret(&tx, right.who(), (row.id, namespace, name), what, change).await?;
+        self.audit_secret(&tx, right.who(), row.id, namespace, name, what, change).await?;
         self.remember(&tx, right.who(), call, &row.id).await?;
         self.store.commit(tx).await?;
         Ok(row.id)
@@ -146,7 +146,9 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        (id, namespace, name): (Uuid, Uuid, &str),
+        id: Uuid,
+        namespace: Uuid,
+        name: &str,
         (action, reason): (&'static str, Option<&str>),
         (before, after): (Option<Value>, Option<Value>),
     ) -> Result<(), CommandError> {

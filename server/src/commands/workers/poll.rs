@@ -217,13 +217,16 @@ impl Commands {
             queues.iter().cloned().partition(|queue| rooms.contains_key(queue));
         let mut found = Vec::new();
         if !free.is_empty() {
-            found = self.store.lock_waiting_jobs(tx, (worker, &free), now, limit).await?;
+            found = self.store.lock_waiting_jobs(tx, worker, &free, now, limit).await?;
         }
         for queue in limited {
             let room = rooms.get(&queue).copied().unwrap_or(0).min(limit);
             if room > 0 {
-                let of_queue = (worker, std::slice::from_ref(&queue));
-                found.extend(self.store.lock_waiting_jobs(tx, of_queue, now, room).await?);
+                found.extend(
+                    self.store
+                        .lock_waiting_jobs(tx, worker, std::slice::from_ref(&queue), now, room)
+                        .await?,
+                );
             }
         }
         // What is left over stays in its queue: the commit unlocks it.

@@ -40,7 +40,7 @@ impl Commands {
         let namespace = self.namespace(&tx, right.permit(), namespace).await?;
         let before = queues::lock_limit(&tx, namespace, name).await?;
         let max_jobs = max_jobs.and_then(|limit| i32::try_from(limit).ok());
-        let id = self.set_limit(&tx, (namespace, name), before.as_ref(), max_jobs).await?;
+        let id = self.set_limit(&tx, namespace, name, before.as_ref(), max_jobs).await?;
         let limit = |limit: Option<i32>| Some(json!({ "maxJobs": limit }));
         let entry = Entry {
             namespace: Some(namespace),
@@ -62,7 +62,8 @@ impl Commands {
     async fn set_limit(
         &self,
         tx: &DatabaseTransaction,
-        (namespace, name): (Uuid, &str),
+        namespace: Uuid,
+        name: &str,
         before: Option<&Model>,
         max_jobs: Option<i32>,
     ) -> Result<Option<Uuid>, CommandError> {

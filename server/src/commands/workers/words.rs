@@ -94,7 +94,7 @@ impl Commands {
         if lines.is_empty() {
             return Ok(());
         }
-        jobs::add_lines(&tx, &job, (&lines, bytes), self.clock.now().into()).await?;
+        jobs::add_lines(&tx, &job, &lines, bytes, self.clock.now().into()).await?;
         Ok(self.store.commit(tx).await?)
     }
 
@@ -119,7 +119,8 @@ impl Commands {
         who: &Viewer,
         id: Uuid,
         claim: &Claim,
-        (message, is_final): (String, bool),
+        message: String,
+        is_final: bool,
     ) -> Result<(), WorkerError> {
         let size = message.len();
         if size > MAX_MESSAGE_BYTES {

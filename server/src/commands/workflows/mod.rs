@@ -75,7 +75,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         namespace: Uuid,
-        (schedule, current): (&str, Option<&schedule::Model>),
+        schedule: &str,
+        current: Option<&schedule::Model>,
         work: Work,
     ) -> Result<Resolved, CommandError> {
         let task = match work {
@@ -87,8 +88,7 @@ impl Commands {
                 return Ok(Resolved::as_it_is(found.id, name, found.version));
             }
             Work::Past { name, version } => {
-                let then = (name, version);
-                return self.resolve_past(tx, who, namespace, current, then).await;
+                return self.resolve_past(tx, who, namespace, current, name, version).await;
             }
             Work::Task(task) => task,
         };
@@ -96,7 +96,7 @@ impl Commands {
         let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
             self.check_definition(At::Task("task"), &mut definition, None)?;
-            self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
+            self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
             return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
         };
         let except = current.map(|row| row.id);
@@ -114,7 +114,7 @@ impl Commands {
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
         self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
-        self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
+        self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
         self.revise_workflow(tx, who, &existing, &old, &definition).await
     }
 
@@ -191,7 +191,8 @@ impl Commands {
         &self,
         connection: &C,
         namespace: Uuid,
-        (at, definition): (At<'_>, &Definition),
+        at: At<'_>,
+        definition: &Definition,
     ) -> Result<(), CommandError> {
         let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
         if !definition.tasks.iter().any(depends) {
@@ -266,8 +267,8 @@ impl Commands {
             deleted_at: Set(None),
         };
         let version = self.version(who, id, 1, definition)?;
-        let subject = (namespace, id, name);
-        let entry = self.workflow_entry(who, "workflow.create", subject, None, definition)?;
+        let entry =
+            self.workflow_entry(who, "workflow.create", namespace, id, name, None, definition)?;
         let change = Some(format!("workflow {name} made"));
         let unset = vec![];
         let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
@@ -314,8 +315,15 @@ impl Commands {
         let version = row.version + 1;
         let now = Timestamp::from(self.clock.now());
         workflows::supersede(tx, id, version, now, self.version(who, id, version, new)?).await?;
-        let subject = (row.namespace_id, id, &*name);
-        let entry = self.workflow_entry(who, "workflow.update", subject, Some(old), new)?;
+        let entry = self.workflow_entry(
+            who,
+            "workflow.update",
+            row.namespace_id,
+            id,
+            &*name,
+            Some(old),
+            new,
+        )?;
         audit::insert(tx, entry).await?;
         let change = Some(format!(
             "{} of workflow {name} changed (version {version})",
@@ -345,7 +353,9 @@ impl Commands {
         &self,
         who: &Viewer,
         action: &'static str,
-        (namespace, id, name): (Uuid, Uuid, &str),
+        namespace: Uuid,
+        id: Uuid,
+        name: &str,
         before: Option<&Definition>,
         after: &Definition,
     ) -> Result<audit_event::ActiveModel, CommandError> {

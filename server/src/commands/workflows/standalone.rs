@@ -47,7 +47,7 @@ impl Commands {
         }
         self.check_definition(At::Workflow(""), &mut definition, None)?;
         let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
-        self.check_namespace(&tx, namespace, (At::Workflow(""), &definition)).await?;
+        self.check_namespace(&tx, namespace, At::Workflow(""), &definition).await?;
         let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
         let id = added.await?.id;
         self.remember(&tx, right.who(), call, &id).await?;
@@ -74,7 +74,7 @@ impl Commands {
         let mut new = old.clone();
         apply(&mut new);
         self.check_definition(At::Workflow(""), &mut new, Some(&old))?;
-        self.check_namespace(&tx, row.namespace_id, (At::Workflow(""), &new)).await?;
+        self.check_namespace(&tx, row.namespace_id, At::Workflow(""), &new).await?;
         self.revise_workflow(&tx, right.who(), &row, &old, &new).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
@@ -87,7 +87,8 @@ impl Commands {
         &self,
         right: &Editor,
         id: Uuid,
-        (expected_version, reason): (Option<i32>, Option<&str>),
+        expected_version: Option<i32>,
+        reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         if let Some(reason) = reason {

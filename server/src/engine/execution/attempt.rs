@@ -234,8 +234,15 @@ async fn carry_out(
     let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run hanging.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let counted = (core.cluster.meter(), &core.clock);
-    let copy = logs::copy(&core.logs, numbers, invocation, &mask, counted, written);
+    let copy = logs::copy(
+        &core.logs,
+        numbers,
+        invocation,
+        &mask,
+        core.cluster.meter(),
+        &core.clock,
+        written,
+    );
     let ended = async {
         let outcome = work.await;
         (outcome, core.clock.now())

@@ -51,7 +51,8 @@ pub(in crate::engine) async fn copy(
     numbers: &Numbers,
     invocation: &Invocation,
     mask: &Mask,
-    (meter, agreed): (&Meter, &Clock),
+    meter: &Meter,
+    agreed: &Clock,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
     // However the application's clock moves, lines do not wait for it.

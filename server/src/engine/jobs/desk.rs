@@ -104,7 +104,7 @@ impl Desk {
         };
         self.store.add_job(self.row(id, origin, definition, invocation), now.into()).await?;
         let mut news = self.watcher.join(id);
-        let outcome = self.follow(id, definition, invocation, (log, stop, &mut news)).await;
+        let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
         // After the grace somebody may still be at it.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
@@ -159,7 +159,9 @@ impl Desk {
         id: Uuid,
         definition: &Worker,
         invocation: &Invocation,
-        (log, stop, news): (&Log<'_>, &CancellationToken, &mut watch::Receiver<News>),
+        log: &Log<'_>,
+        stop: &CancellationToken,
+        news: &mut watch::Receiver<News>,
     ) -> Outcome {
         let (mut lines, mut taken) = (0, false);
         let mut ending = None::<Ending>;

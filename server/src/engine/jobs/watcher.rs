@@ -152,7 +152,7 @@ impl Watcher {
 
     async fn say(&self, ids: &[Uuid], may_lose: bool) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.store.await_jobs(ids, (now.into(), (now + AWAITED).into()), may_lose).await
+        self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
     }
 
     /// An outage costs a look; the next one comes soon.

@@ -163,7 +163,7 @@ pub async fn queues_without_worker(
     now: Timestamp,
 ) -> Result<Vec<Unserved>, StoreError> {
     let ago = |span: TimeDelta| Timestamp::from(now.utc() - span);
-    queues::without_worker(store, namespace, (now, ago(UNSERVED), ago(SILENT))).await
+    queues::without_worker(store, namespace, now, ago(UNSERVED), ago(SILENT)).await
 }
 
 /// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes; that

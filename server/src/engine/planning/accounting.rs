@@ -147,7 +147,7 @@ impl PauseEnd {
         let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
         let place = (before_cursor(schedule), *through);
         let of = (&*schedule, &*timetable);
-        let part = gap::part((store, connection), of, place, &policy, *now).await?;
+        let part = gap::part(store, connection, of, place, &policy, *now).await?;
         let fires = part.entries.into_iter().map(|entry| paused_fire(schedule, entry, *now));
         let mut fires: Vec<NewFire> = fires.collect();
         let advance = advance(schedule, &mut fires, (timetable, part.next, part.last));

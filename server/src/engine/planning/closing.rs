@@ -71,7 +71,7 @@ pub(crate) async fn close(
     for (until, stretch) in stretches {
         while after < until {
             let (of, place) = ((&schedule, &timetable), (after, until));
-            let part = gap::part((store, tx), of, place, &policy, now).await?;
+            let part = gap::part(store, tx, of, place, &policy, now).await?;
             let entries = part.entries.into_iter();
             fires.extend(entries.map(|entry| stretch.fire(&schedule, entry, now)));
             last_fire_at = part.last.or(last_fire_at);
@@ -96,7 +96,8 @@ pub(crate) async fn shorten(
     store: &Store,
     timings: &timetable::Cache,
     tx: &DatabaseTransaction,
-    (schedule_id, is_paused): (Uuid, bool),
+    schedule_id: Uuid,
+    is_paused: bool,
     now: DateTime<Utc>,
 ) -> Result<bool, EngineError> {
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
@@ -111,7 +112,7 @@ pub(crate) async fn shorten(
     };
     let until = through.min(now - policy.window);
     let (of, place) = ((&schedule, &timetable), (before_cursor(&schedule), until));
-    let part = gap::part((store, tx), of, place, &policy, now).await?;
+    let part = gap::part(store, tx, of, place, &policy, now).await?;
     if part.next.is_none_or(|next| next.at > until) {
         return Ok(false);
     }
@@ -159,7 +160,8 @@ impl Stretch {
 pub(crate) async fn begin(
     store: &Store,
     tx: &DatabaseTransaction,
-    (schedule_id, last_fire_at): (Uuid, Option<Timestamp>),
+    schedule_id: Uuid,
+    last_fire_at: Option<Timestamp>,
     now: DateTime<Utc>,
 ) -> Result<DateTime<Utc>, EngineError> {
     if last_fire_at.is_none_or(|last| last.utc() <= now) {

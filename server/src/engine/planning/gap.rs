@@ -33,7 +33,8 @@ pub(in crate::engine) struct Part {
 /// The first part of the instants in `(after, until]`. The schedule is locked or only looked at:
 /// a backfill does not wait for the cursor, and goes around what is locked.
 pub(in crate::engine) async fn part<C: ConnectionTrait>(
-    (store, connection): (&Store, &C),
+    store: &Store,
+    connection: &C,
     (schedule, timetable): (&DueSchedule, &Timetable),
     (after, until): (DateTime<Utc>, DateTime<Utc>),
     policy: &misfire::Policy,
@@ -45,8 +46,9 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
     let (Some(first), Some(last)) = (plan.entries.first(), plan.entries.last()) else {
         return Ok(Part { entries: Vec::new(), last: None, next: plan.next });
     };
-    let span = (first.fire.at.into(), last.last.into());
-    let taken = |most: Option<usize>| store.instants_taken(connection, schedule.id, span, most);
+    let taken = |most: Option<usize>| {
+        store.instants_taken(connection, schedule.id, first.fire.at.into(), last.last.into(), most)
+    };
     let mut around = taken(Some(MAX_TAKEN + 1)).await?;
     if let Some(end) = around.get(MAX_TAKEN).copied() {
         if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {

@@ -177,7 +177,8 @@ pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Cha
 pub async fn note_if_at(
     store: &Store,
     tx: &DatabaseTransaction,
-    (from, to): (Cursor, Cursor),
+    from: Cursor,
+    to: Cursor,
     news: &[News],
     now: Timestamp,
 ) -> Result<bool, StoreError> {

@@ -104,7 +104,8 @@ pub async fn mended(
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
-    (before, silent): (Timestamp, Timestamp),
+    before: Timestamp,
+    silent: Timestamp,
     limit: u64,
 ) -> Result<Vec<Waiting>, StoreError> {
     if namespaces.is_empty() {
@@ -177,7 +178,8 @@ pub async fn waiting(
 pub async fn still_waiting(
     store: &Store,
     schedules: &[Uuid],
-    (before, silent): (Timestamp, Timestamp),
+    before: Timestamp,
+    silent: Timestamp,
 ) -> Result<HashSet<Uuid>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

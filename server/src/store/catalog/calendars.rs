@@ -219,7 +219,7 @@ pub async fn users<C: ConnectionTrait>(
     after: Option<&str>,
     most: u64,
 ) -> Result<Vec<schedule::Model>, StoreError> {
-    users_since(connection, dialect, calendar, (None, after), most).await
+    users_since(connection, dialect, calendar, None, after, most).await
 }
 
 /// The same of those that were changed since an instant, if one is given.
@@ -227,7 +227,8 @@ pub async fn users_since<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
     calendar: &Model,
-    (since, after): (Option<Timestamp>, Option<&str>),
+    since: Option<Timestamp>,
+    after: Option<&str>,
     most: u64,
 ) -> Result<Vec<schedule::Model>, StoreError> {
     let mut query = naming(dialect, calendar)

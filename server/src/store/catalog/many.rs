@@ -58,7 +58,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             )
         });
         let mut statements = Vec::new();
-        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
+        self.in_parts(manner, told.as_deref(), |things, definitions, entries| {
             statements.push(things.statement(dialect, ("", manner.tail)));
             statements.push(definitions.statement(dialect, (&of_definition, "")));
             statements.push(entries.statement(dialect, (&of_entry, "")));
@@ -82,7 +82,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             format!("JOIN defined_rows d ON d.{definition} = v.{entry}")
         });
         let mut statements = Vec::new();
-        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
+        self.in_parts(manner, told.as_deref(), |things, definitions, entries| {
             let (mut bound, mut tables, mut which) = (Vec::new(), Vec::new(), String::new());
             if let Some(rows) = only_if {
                 tables.push(expected::table(rows).table(dialect, "expected", &mut bound));
@@ -95,7 +95,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
                 (entries, "told", &*beside, (&of_entry, "")),
             ] {
                 let rows = format!("{name}_rows");
-                let sql = insert.sql((&rows, beside), which, tail);
+                let sql = insert.sql(&rows, beside, which, tail);
                 tables.push(insert.rows.table(dialect, &rows, &mut bound));
                 tables.push(format!("{name} AS ({sql})"));
             }
@@ -108,7 +108,8 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     /// In parts of as many rows as a statement is given.
     fn in_parts(
         self,
-        (manner, told): (Manner<'_>, Option<&str>),
+        manner: Manner<'_>,
+        told: Option<&str>,
         mut each: impl FnMut(Insert, Insert, Insert),
     ) -> Result<(), StoreError> {
         let (mut things, mut definitions, mut entries) = self.rows;
@@ -179,13 +180,13 @@ impl Insert {
 
     /// The statement by itself; `which` narrows the rows, `tail` stands behind them.
     fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
-        let sql = self.sql(("v", ""), which, tail);
+        let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }
 
     /// The statement over a table of `rows`, and what is joined to it. "WHERE true" lets SQLite tell
     /// a conflict clause from a join.
-    fn sql(&self, (rows, beside): (&str, &str), which: &str, tail: &str) -> String {
+    fn sql(&self, rows: &str, beside: &str, which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(
             "INSERT INTO {table} ({names}) SELECT {wanted} FROM {rows} v {beside} \

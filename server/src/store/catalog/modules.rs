@@ -41,9 +41,11 @@ pub async fn find<C: ConnectionTrait>(
 /// Writes down what the module declares now.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
-    (namespace, name): (Uuid, &str),
+    namespace: Uuid,
+    name: &str,
     declared: serde_json::Value,
-    (by, at): (&str, Timestamp),
+    by: &str,
+    at: Timestamp,
 ) -> Result<(), StoreError> {
     let row = ActiveModel {
         namespace_id: Set(namespace),

@@ -158,7 +158,7 @@ impl Store {
             // The holder writes at this moment, or was frozen while it did: nobody waits for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
-        match self.hold_in(&tx, name, (holder, term), over).await {
+        match self.hold_in(&tx, name, holder, term, over).await {
             Ok(Some(Hold::Renewed(epoch))) => {
                 self.commit_unseen(tx).await?;
                 Ok((Term::Held(epoch), None))
@@ -193,7 +193,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-        (holder, term): (Uuid, i64),
+        holder: Uuid,
+        term: i64,
         over: Option<Theirs>,
     ) -> Result<Option<Hold>, StoreError> {
         if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
@@ -203,7 +204,7 @@ impl Store {
             Some(theirs) if !over.is_some_and(|over| over.is_still(&theirs)) => {
                 Ok(Some(Hold::Theirs(theirs)))
             }
-            Some(_) | None => self.take_lease(tx, name, (holder, term), over).await,
+            Some(_) | None => self.take_lease(tx, name, holder, term, over).await,
         }
     }
 
@@ -255,7 +256,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-        (holder, term): (Uuid, i64),
+        holder: Uuid,
+        term: i64,
         over: Option<Theirs>,
     ) -> Result<Option<Hold>, StoreError> {
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));

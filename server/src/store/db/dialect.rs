@@ -94,7 +94,8 @@ impl Dialect {
         table: &str,
         which: &str,
         order: &str,
-        (own, most): (&str, &str),
+        own: &str,
+        most: &str,
     ) -> String {
         if self.is_postgres() {
             format!(

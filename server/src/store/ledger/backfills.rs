@@ -75,7 +75,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         row: ActiveModel,
-        (id, schedule): (Uuid, Uuid),
+        id: Uuid,
+        schedule: Uuid,
         fires: &[(Timestamp, fire::Kind)],
     ) -> Result<(), StoreError> {
         Entity::insert(row).exec_without_returning(tx).await?;

@@ -26,11 +26,12 @@ impl Store {
         &self,
         now: Timestamp,
         turns: Option<Turns<'_>>,
-        (long, passed): (&[Candidate], &[Uuid]),
+        long: &[Candidate],
+        passed: &[Uuid],
         limit: u64,
     ) -> Result<Vec<Candidate>, StoreError> {
         let most = limit.saturating_add(passed.len() as u64);
-        let statement = self.due("id, next_fire_at AS at", now, (turns, long), most, "");
+        let statement = self.due("id, next_fire_at AS at", now, turns, long, most, "");
         let mut due = Candidate::find_by_statement(statement).all(self.rounds()).await?;
         let passed: HashSet<&Uuid> = passed.iter().collect();
         due.retain(|candidate| !passed.contains(&candidate.id));
@@ -43,7 +44,8 @@ impl Store {
         &self,
         columns: &str,
         now: Timestamp,
-        (turns, passed): (Option<Turns<'_>>, &[Candidate]),
+        turns: Option<Turns<'_>>,
+        passed: &[Candidate],
         limit: u64,
         lock: &str,
     ) -> Statement {

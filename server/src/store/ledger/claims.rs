@@ -176,7 +176,7 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {
         let lock = self.dialect().skip_locked("schedule");
-        let statement = self.due(DUE_COLUMNS, now, (turns, passed), limit, &lock);
+        let statement = self.due(DUE_COLUMNS, now, turns, passed, limit, &lock);
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 

@@ -180,7 +180,8 @@ impl Store {
         &self,
         connection: &impl ConnectionTrait,
         schedule: Uuid,
-        (first, last): (Timestamp, Timestamp),
+        first: Timestamp,
+        last: Timestamp,
         limit: Option<usize>,
     ) -> Result<Vec<DateTime<Utc>>, StoreError> {
         #[derive(FromQueryResult)]

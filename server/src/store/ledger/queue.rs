@@ -168,7 +168,8 @@ impl Store {
                 "run",
                 &format!("run.group_id = room.id AND run.group_id IS NOT NULL AND {may_start}"),
                 ORDER,
-                ("room.free", "$2"),
+                "room.free",
+                "$2",
             );
             let sql = format!(
                 "WITH RECURSIVE {} {} AND room.free > 0",

@@ -129,7 +129,8 @@ pub async fn page_by_figure(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    (by, descending): (ByFigure, bool),
+    by: ByFigure,
+    descending: bool,
     window: &Window<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
     let list = matching(store, within, filter);

@@ -45,7 +45,8 @@ struct Row {
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],
-    (from, until): (Timestamp, Timestamp),
+    from: Timestamp,
+    until: Timestamp,
     limit: u64,
 ) -> Result<HashMap<Uuid, RunFigures>, StoreError> {
     if schedules.is_empty() {

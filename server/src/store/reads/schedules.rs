@@ -86,7 +86,8 @@ pub async fn page_by_time(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    (by, descending): (ByTime, bool),
+    by: ByTime,
+    descending: bool,
     window: &Window<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
     let list = matching(store, within, filter);

@@ -49,7 +49,8 @@ impl Store {
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
-        (now, until): (Timestamp, Timestamp),
+        now: Timestamp,
+        until: Timestamp,
         may_lose: bool,
     ) -> Result<(), StoreError> {
         let tx = self.begin().await?;

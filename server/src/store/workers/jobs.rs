@@ -54,7 +54,8 @@ impl Store {
     pub async fn lock_waiting_jobs(
         &self,
         tx: &DatabaseTransaction,
-        (worker, queues): (&worker::Model, &[String]),
+        worker: &worker::Model,
+        queues: &[String],
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Model>, StoreError> {
@@ -336,7 +337,8 @@ pub async fn lock_if_held(
 pub async fn add_lines(
     tx: &DatabaseTransaction,
     job: &Model,
-    (lines, bytes): (&[(bool, String)], i64),
+    lines: &[(bool, String)],
+    bytes: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);

@@ -85,7 +85,8 @@ pub async fn beat<C: ConnectionTrait>(
 pub async fn remove(
     store: &Store,
     tx: &DatabaseTransaction,
-    (id, known): (Uuid, Option<&[Uuid]>),
+    id: Uuid,
+    known: Option<&[Uuid]>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     if let Some(known) = known {

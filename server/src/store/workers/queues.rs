@@ -174,7 +174,9 @@ pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
 pub async fn without_worker(
     store: &Store,
     namespace: Option<Uuid>,
-    (now, before, silent): (Timestamp, Timestamp, Timestamp),
+    now: Timestamp,
+    before: Timestamp,
+    silent: Timestamp,
 ) -> Result<Vec<Unserved>, StoreError> {
     let mut values = vec![now.0.into(), before.0.into(), silent.0.into()];
     let mut within = "";

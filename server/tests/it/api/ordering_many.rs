@@ -191,7 +191,7 @@ async fn an_order_that_changes_what_it_sought_goes_on_where_its_time_was_over(
     };
     let call = Call::new("pauseSchedules", "flood", Some("flood-1".to_owned())).unwrap();
     for (done, remaining) in [(1, 2), (2, 1), (3, 0), (3, 0)] {
-        let told = commands.pause_many(&right, &which, ("flood", None), &call).await.unwrap();
+        let told = commands.pause_many(&right, &which, "flood", None, &call).await.unwrap();
         assert_eq!((told.matched, told.refused), (3, 0));
         assert_eq!((told.done, told.remaining), (done, remaining));
         assert_eq!(told.sample.len(), 3);

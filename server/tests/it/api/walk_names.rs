@@ -47,7 +47,7 @@ async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
 }
 
 /// How a place is asked with a name in it.
-fn asked(walk: &Walk, (operation, root): (&str, &str), place: &Place, name: &str) -> String {
+fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) -> String {
     let text = walk.with_key(root, place, name);
     // An order for many says it of each, and a preview of what is typed beside what it can say.
     let refusals = " { done refused refusals { message } }";
@@ -87,7 +87,7 @@ async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: Test
     let mut tried = Vec::new();
     for (operation, root) in [("query", "Query"), ("mutation", "Mutation")] {
         for place in own.places_for_names(root) {
-            let query = asked(&own, (operation, root), &place, "theirs");
+            let query = asked(&own, operation, root, &place, "theirs");
             let answer = refusal(&desk, &eve, &query).await;
             assert!(is_missing(&answer, &place), "{query}: {answer:?}");
             tried.push((operation, root, place));
@@ -110,7 +110,7 @@ async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: Test
     // That it was the name: their own is found.
     tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
     for (operation, root, place) in tried.iter().filter(|(.., place)| named(place) != OF_PEOPLE) {
-        let query = asked(&own, (*operation, *root), place, "ours");
+        let query = asked(&own, *operation, *root, place, "ours");
         let answer = refusal(&desk, &eve, &query).await;
         assert!(!is_missing(&answer, place), "{query}: {answer:?}");
         assert_ne!(answer, Err("FORBIDDEN".to_owned()), "{query}");

@@ -12,8 +12,15 @@ fn start(database: &TestDatabase, key: &str) -> Desk {
     let create = ["token", "create", "ci", "--role", "editor"];
     let token = Command::new(&create).on(database).run().done().trim().to_owned();
     Command::new(&["namespace", "create", "elsewhere"]).on(database).run().done();
-    let key = ("CARILLON_SECRETS__KEY_FILE", key);
-    Desk { server: Server::start_under(database, &["--allow-commands"], key), token }
+    Desk {
+        server: Server::start_under(
+            database,
+            &["--allow-commands"],
+            "CARILLON_SECRETS__KEY_FILE",
+            key,
+        ),
+        token,
+    }
 }
 
 #[tokio::test]

@@ -17,8 +17,7 @@ schedules:
 ";
 
 fn server(database: &TestDatabase, temp: &Path) -> Server {
-    let temp = ("TMPDIR", temp.to_str().unwrap());
-    Server::start_under(database, &["--allow-commands"], temp)
+    Server::start_under(database, &["--allow-commands"], "TMPDIR", temp.to_str().unwrap())
 }
 
 fn desk(database: &TestDatabase, temp: &Path) -> Desk {

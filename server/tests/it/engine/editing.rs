@@ -363,7 +363,7 @@ async fn what_nothing_can_run_any_more_is_written_ahead_of_an_order(database: Te
             .await;
         let (editor, id) = (ada().editor().unwrap(), schedule.id);
         let delete = async |version| {
-            commands.delete_schedule(&editor, id, (version, None), &Call::once()).await
+            commands.delete_schedule(&editor, id, version, None, &Call::once()).await
         };
         delete(Some(7)).await.unwrap_err();
         let ahead = world.ledger(id).await;

@@ -474,7 +474,7 @@ async fn a_run_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDat
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
     let moment = Duration::from_millis(1);
-    forge::while_it_lives(&world, &clock, other, (limit - moment, &mut recovery)).await;
+    forge::while_it_lives(&world, &clock, other, limit - moment, &mut recovery).await;
     clock.pass(moment);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("overruns: 1,"), "{found}");

@@ -156,7 +156,8 @@ pub(crate) async fn while_it_lives(
     world: &World,
     clock: &ManualClock,
     node: Uuid,
-    (span, recovery): (Duration, &mut Step),
+    span: Duration,
+    recovery: &mut Step,
 ) {
     let mut left = span;
     while !left.is_zero() {

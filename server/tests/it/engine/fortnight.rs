@@ -110,7 +110,7 @@ async fn fortnight(database: TestDatabase, zone: Tz, change: DateTime<Utc>) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
     for (row, (expressions, ..)) in schedules.iter().zip(SCHEDULES) {
-        compare(&world, row, expressions, zone, (start, end)).await;
+        compare(&world, row, expressions, zone, start, end).await;
     }
 }
 
@@ -162,7 +162,8 @@ async fn compare(
     row: &schedule::Model,
     expressions: &[&str],
     zone: Tz,
-    (start, end): (DateTime<Utc>, DateTime<Utc>),
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
 ) {
     let ledger = world.ledger(row.id).await;
     // Which minute `H` stands for is the calculator's to choose; that it stays the same is not.

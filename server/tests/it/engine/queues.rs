@@ -74,7 +74,7 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
     let texts = texts.lock().unwrap().clone();
     assert_eq!(texts.len(), 5, "{texts:#?}");
     for sql in &texts {
-        let (looked_at, plan) = looked_at((store.dialect(), &tx), sql, (now.0, node)).await;
+        let (looked_at, plan) = looked_at(store.dialect(), &tx, sql, now.0, node).await;
         assert!(looked_at < 100, "{looked_at} rows: {sql}\n{plan}");
     }
     tx.rollback().await.unwrap();
@@ -92,9 +92,11 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
 /// them: there, a queue is read in the order of an index, so that it can be left after the first
 /// rows.
 async fn looked_at(
-    (dialect, tx): (&Dialect, &DatabaseTransaction),
+    dialect: &Dialect,
+    tx: &DatabaseTransaction,
     sql: &str,
-    (now, node): (i64, Uuid),
+    now: i64,
+    node: Uuid,
 ) -> (u64, String) {
     let lines = async |sql: String, column: usize| -> Vec<String> {
         let statement = Statement::from_string(dialect.backend(), sql);

@@ -72,7 +72,7 @@ async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: Te
     let (_node, mut recovery) = world.step("recovery").await;
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     let moment = Duration::from_millis(1);
-    forge::while_it_lives(&world, &clock, other, (limit - moment, &mut recovery)).await;
+    forge::while_it_lives(&world, &clock, other, limit - moment, &mut recovery).await;
     clock.pass(moment);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("orphans: 0, overruns: 1,"), "{found}");
@@ -98,7 +98,7 @@ async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(databas
     for _ in 0..3 {
         clock.advance(Duration::from_secs(24 * 3_600));
         let most = limit / 4;
-        forge::while_it_lives(&world, &clock, other, (most, &mut recovery)).await;
+        forge::while_it_lives(&world, &clock, other, most, &mut recovery).await;
     }
     // It is at work for three quarters of what it may take.
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);

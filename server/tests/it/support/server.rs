@@ -38,7 +38,8 @@ impl Server {
     pub(crate) fn start_under(
         database: &TestDatabase,
         flags: &[&str],
-        (name, value): (&str, &str),
+        name: &str,
+        value: &str,
     ) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
         Self::started(Command::new(&args).on(database).env(name, value))

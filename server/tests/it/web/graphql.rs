@@ -328,7 +328,7 @@ async fn pages_of_named_origins_may_call_and_no_others() {
     assert!(!answer.headers().contains_key(&allowed), "{answer:?}");
     drop(plain);
 
-    let server = Server::start_under(&database, &[], ("CARILLON_API__CORS_ORIGINS", ours));
+    let server = Server::start_under(&database, &[], "CARILLON_API__CORS_ORIGINS", ours);
     let answer = preflight(&server, ours).send().await.unwrap();
     assert_eq!(answer.headers()[&allowed], ours);
     assert!(!answer.headers().contains_key(header::ACCESS_CONTROL_ALLOW_CREDENTIALS));
@@ -346,8 +346,7 @@ async fn introspection_is_opened_by_a_setting() {
     let database = TestDatabase::sqlite().await;
     let query = json!({ "query": "{ __type(name: \"Query\") { name } }" });
     for (setting, is_open) in [("signed-in", false), ("everyone", true)] {
-        let setting = ("CARILLON_API__INTROSPECTION", setting);
-        let server = Server::start_under(&database, &[], setting);
+        let server = Server::start_under(&database, &[], "CARILLON_API__INTROSPECTION", setting);
         let answer = server.post("/graphql").json(&query).send().await.unwrap();
         let told: Value = answer.json().await.unwrap();
         assert_eq!(told["data"]["__type"]["name"] == "Query", is_open, "{told}");

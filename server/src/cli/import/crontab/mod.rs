@@ -196,7 +196,7 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
     schedule.task = Some(TaskEntry::of(&task));
     let names = program::names(command);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    gathered.add(origin, &names, (schedule, None), changes);
+    gathered.add(origin, &names, schedule, None, changes);
 }
 
 /// The expression that an entry begins with, and what stands behind it.

@@ -120,7 +120,7 @@ fn manifest(
             let longer = namespace.map(|namespace| format!("{namespace}-{name}"));
             let names = [Some(name), longer.as_deref()];
             let names: Vec<&str> = names.into_iter().flatten().collect();
-            gathered.add(&origin, &names, (schedule, workflow), changes);
+            gathered.add(&origin, &names, schedule, workflow, changes);
         }
         Err(why) => gathered.refuse(&origin, why),
     }

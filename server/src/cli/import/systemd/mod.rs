@@ -45,7 +45,7 @@ pub(super) fn gather(
         match one(timer, &unit, &folders, zone) {
             Ok((schedule, workflow, changes)) => {
                 let name = unit.name.trim_end_matches(".timer");
-                gathered.add(&origin, &[name], (schedule, workflow), changes);
+                gathered.add(&origin, &[name], schedule, workflow, changes);
             }
             Err(Trouble::Unsupported(why)) => gathered.refuse(&origin, why),
             Err(Trouble::Unreadable(error)) => return Err(error),

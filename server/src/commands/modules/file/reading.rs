@@ -69,7 +69,7 @@ fn unreadable_yaml(source: &str, error: &serde_saphyr::Error) -> BadInput {
         return BadInput::new("source", "", said, HELP);
     };
     let position = offset(source, location.line(), location.column());
-    at_place((location.line(), location.column()), position, &said)
+    at_place(location.line(), location.column(), position, &said)
 }
 
 fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
@@ -87,11 +87,11 @@ fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
     let line = before.matches('\n').count() as u64 + 1;
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
     let column = before.get(begin..).unwrap_or_default().chars().count() as u64 + 1;
-    at_place((line, column), Some(span.start), &said)
+    at_place(line, column, Some(span.start), &said)
 }
 
 /// The line itself is not repeated: what is wrong in it may be a secret.
-fn at_place((line, column): (u64, u64), position: Option<usize>, said: &str) -> BadInput {
+fn at_place(line: u64, column: u64, position: Option<usize>, said: &str) -> BadInput {
     let problem = format!("line {line}, column {column}: {said}");
     let mut bad = BadInput::new("source", "", problem, HELP);
     bad.position = position.map(|at| at..at);

@@ -151,12 +151,13 @@ impl Commands {
         &self,
         connection: &C,
         who: &Viewer,
-        (namespace, schedule): (Uuid, &str),
+        namespace: Uuid,
+        schedule: &str,
         task: Task,
     ) -> Result<OwnWork, CommandError> {
         let mut definition = Definition::single(task);
         self.check_definition(At::Task("task"), &mut definition, None)?;
-        self.check_namespace(connection, namespace, (At::Task("task"), &definition)).await?;
+        self.check_namespace(connection, namespace, At::Task("task"), &definition).await?;
         let (mut made, rows) =
             self.compose_workflow(who, namespace, schedule, &definition, None)?;
         made.unset = unset_secrets(connection, namespace, &definition).await?;

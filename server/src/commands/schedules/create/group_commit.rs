@@ -143,8 +143,7 @@ impl Commands {
                 (Resolved::as_it_is(id, name, version), None)
             }
             Work::Task(task) => {
-                let at = (namespace, &*spec.name);
-                self.own_work(self.store.read(), who, at, *task).await?
+                self.own_work(self.store.read(), who, namespace, &*spec.name, *task).await?
             }
             Work::Past { .. } => return Err(NotTogether::Alone),
         };

@@ -96,7 +96,7 @@ impl Commands {
                 let before = std::mem::take(&mut waiting);
                 self.write(site.tx, before, Back::Nothing).await?;
             }
-            let composed = self.compose(site, namespace, (index, new), is_taken, &mut known).await;
+            let composed = self.compose(site, namespace, index, new, is_taken, &mut known).await;
             let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
             waiting.push(composed);
             saved.push(one);
@@ -128,7 +128,8 @@ impl Commands {
         &self,
         site: Site<'_>,
         namespace: Uuid,
-        (index, new): (usize, NewSchedule),
+        index: usize,
+        new: NewSchedule,
         is_taken: bool,
         known: &mut Known,
     ) -> Result<(Composed, Saved), CommandError> {
@@ -137,7 +138,7 @@ impl Commands {
         self.check_spec(&spec)?;
         let begin = self.begin();
         let (timetable, calendars) = self.timetable(tx, namespace, &spec, begin.place()).await?;
-        let work = self.work_of(site, (namespace, &spec.name), work, is_taken, known).await?;
+        let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
         let parts =
             Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
@@ -148,7 +149,8 @@ impl Commands {
     async fn work_of(
         &self,
         Site { tx, who, .. }: Site<'_>,
-        (namespace, schedule): (Uuid, &str),
+        namespace: Uuid,
+        schedule: &str,
         work: Work,
         is_taken: bool,
         known: &mut Known,
@@ -161,16 +163,16 @@ impl Commands {
                     return Ok((found.clone(), None));
                 }
                 let named = Work::Workflow(key.1.clone());
-                let found = self.resolve(tx, who, namespace, (schedule, None), named).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, named).await?;
                 known.workflows.insert(key, found.clone());
                 return Ok((found, None));
             }
             work @ (Work::Task(_) | Work::Past { .. }) => {
-                let found = self.resolve(tx, who, namespace, (schedule, None), work).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, work).await?;
                 return Ok((found, None));
             }
         };
-        let own = self.own_work(tx, who, (namespace, schedule), *task).await?;
+        let own = self.own_work(tx, who, namespace, schedule, *task).await?;
         let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok(own)

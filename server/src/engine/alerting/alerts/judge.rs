@@ -100,7 +100,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                     }
                     None => {
                         known.insert((kind, run.schedule_id), Known::New(plan.new.len()));
-                        let alert = begun(active, kind, run.id, (at, at), facts.now);
+                        let alert = begun(active, kind, run.id, at, at, facts.now);
                         plan.new.push(Model {
                             schedule_id: Some(run.schedule_id),
                             subject: name.to_owned(),
@@ -175,7 +175,7 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) ->
         let is_told = !node.is_back && node.ended_at >= active.row.since;
         is_told.then(|| Model {
             subject: node.name.clone(),
-            ..begun(active, Kind::NodeLost, node.id, (node.ended_at, node.ended_at), now)
+            ..begun(active, Kind::NodeLost, node.id, node.ended_at, node.ended_at, now)
         })
     })
 }
@@ -197,7 +197,7 @@ pub(super) fn stalled(
             && waits >= active.rule.stalled_after_seconds.saturating_mul(1_000)
             && known.insert((active.row.id, one.schedule_id));
         is_told.then(|| {
-            let begun = begun(active, Kind::Stalled, one.schedule_id, (one.since, now.into()), now);
+            let begun = begun(active, Kind::Stalled, one.schedule_id, one.since, now.into(), now);
             Model {
                 schedule_id: Some(one.schedule_id),
                 subject: one.name.clone(),
@@ -229,7 +229,8 @@ fn begun(
     active: &Active,
     kind: Kind,
     key: Uuid,
-    (began, last): (Timestamp, Timestamp),
+    began: Timestamp,
+    last: Timestamp,
     now: DateTime<Utc>,
 ) -> Model {
     let tells = active.rule.tells(event_of(kind));

@@ -78,8 +78,8 @@ impl Preview {
         let alerts = replay::alerts(&active, &scopes, &past);
         let count = alerts.len();
         let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());
-        let bounds = (now, MAX_MESSAGES + 1);
-        let mut messages = replay::told(&active, name, alerts, silence.as_ref(), bounds);
+        let mut messages =
+            replay::told(&active, name, alerts, silence.as_ref(), now, MAX_MESSAGES + 1);
         let is_cut = is_cut.contains(&true) || messages.len() > MAX_MESSAGES;
         messages.truncate(MAX_MESSAGES);
         Ok(Self { from, to: now, messages, alerts: count, is_cut })

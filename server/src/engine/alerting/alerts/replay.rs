@@ -122,7 +122,8 @@ pub(super) fn told(
     namespace: &str,
     mut noted: Vec<Noted>,
     silence: Option<&Silence>,
-    (now, limit): (DateTime<Utc>, usize),
+    now: DateTime<Utc>,
+    limit: usize,
 ) -> Vec<Foretold> {
     let digest = active.rule.digest_seconds.saturating_mul(1_000);
     let recovers = |alert: &Model| recovery(alert, Some(&active.rule), now).and(alert.ended_at);

@@ -36,7 +36,7 @@ impl Look<'_> {
             let before = (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into();
             let namespaces: Vec<Uuid> = namespaces.into_iter().collect();
             let silent = (self.now - SILENT).into();
-            let waiting = standing::waiting(store, &namespaces, (before, silent), MAX).await?;
+            let waiting = standing::waiting(store, &namespaces, before, silent, MAX).await?;
             let schedules = waiting.iter().map(|w| (w.namespace_id, w.schedule_id));
             let scopes = self.scopes(schedules).await?;
             let mut new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
@@ -47,7 +47,7 @@ impl Look<'_> {
             }
             // Asked by themselves: among those that wait they may be hidden behind the limit.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
-            still = standing::still_waiting(store, &told, (before, silent)).await?;
+            still = standing::still_waiting(store, &told, before, silent).await?;
         }
         let over: Vec<Over> = open
             .iter()

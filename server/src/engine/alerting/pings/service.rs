@@ -109,7 +109,7 @@ impl Pings {
             let is_full = last.seen >= STRETCH.cast_signed();
             let news = news(&runs, now);
             let Some(tx) = tenure.begin(store, clock).await? else { return Ok((noted, false)) };
-            if !pings::note_if_at(store, &tx, (from, to), &news, now.into()).await? {
+            if !pings::note_if_at(store, &tx, from, to, &news, now.into()).await? {
                 tx.rollback().await?;
                 return Ok((noted, false));
             }
@@ -131,7 +131,7 @@ impl Pings {
         for due in due {
             let own = namespaces.entry(&due.namespace);
             let own = own.or_insert_with(|| Arc::new(Semaphore::new(OF_A_NAMESPACE))).clone();
-            calls.push(self.in_turn(due, (own, &all), begun));
+            calls.push(self.in_turn(due, own, &all, begun));
         }
         join_all(calls).await
     }
@@ -140,7 +140,8 @@ impl Pings {
     async fn in_turn(
         &self,
         due: &Due,
-        (own, all): (Arc<Semaphore>, &Semaphore),
+        own: Arc<Semaphore>,
+        all: &Semaphore,
         begun: Instant,
     ) -> Made {
         // In this order: who waits for others of its namespace is in nobody else's way.

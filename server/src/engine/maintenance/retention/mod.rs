@@ -308,7 +308,7 @@ impl Round<'_> {
             Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
             Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
             Chunk::Fires(fires, since) => {
-                ("fire", store.delete_fires_if_old(&tx, &self.rule, (fires, since)).await?)
+                ("fire", store.delete_fires_if_old(&tx, &self.rule, fires, since).await?)
             }
             Chunk::Definitions(what, old) => {
                 (what.table(), store.delete_definitions(&tx, what, old).await?)

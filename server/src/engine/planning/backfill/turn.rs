@@ -157,10 +157,10 @@ async fn start(
     if room == 0 {
         return Ok(true);
     }
-    let mut next = look(core, tx, (backfill, schedule), room, enough_for(room), now).await?;
+    let mut next = look(core, tx, backfill, schedule, room, enough_for(room), now).await?;
     if next.runs.is_empty() && !next.ended.is_empty() && next.again {
         // Much has run meanwhile: in larger steps over it.
-        next = look(core, tx, (backfill, schedule), room, LOOKED_AT, now).await?;
+        next = look(core, tx, backfill, schedule, room, LOOKED_AT, now).await?;
     }
 
     if !next.runs.is_empty() {
@@ -255,7 +255,8 @@ fn paused(why: String, now: DateTime<Utc>) -> backfill::ActiveModel {
 async fn look(
     core: &Core,
     tx: &DatabaseTransaction,
-    (backfill, schedule): (&backfill::Model, &schedule::Model),
+    backfill: &backfill::Model,
+    schedule: &schedule::Model,
     room: usize,
     most: usize,
     now: DateTime<Utc>,

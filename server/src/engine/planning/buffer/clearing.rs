@@ -127,10 +127,10 @@ impl Clearing {
             replaced.map(|demand| (demand.schedule_id, demand.fire_id)).collect();
         core.store.replace_waiting(tx, &replaced, now.into()).await?;
         let mut cleared = Cleared::default();
-        cleared.stop(core, tx, (&self.demands, None), now).await?;
+        cleared.stop(core, tx, &self.demands, None, now).await?;
         if !self.pressing.is_empty() {
             let most = MAX.saturating_sub(cleared.count());
-            cleared.stop(core, tx, (&self.pressing, Some(most)), now).await?;
+            cleared.stop(core, tx, &self.pressing, Some(most), now).await?;
         }
         Ok(cleared)
     }
@@ -150,7 +150,8 @@ impl Cleared {
         &mut self,
         core: &Core,
         tx: &DatabaseTransaction,
-        (demands, most): (&[Demand], Option<usize>),
+        demands: &[Demand],
+        most: Option<usize>,
         now: DateTime<Utc>,
     ) -> Result<(), EngineError> {
         let ways = |others| {

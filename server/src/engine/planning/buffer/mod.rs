@@ -72,7 +72,7 @@ pub(in crate::engine) async fn release(
         tx.rollback().await?;
         return Ok(nothing);
     }
-    let intents = core.store.unowned_intents(&tx, &ready, now.into(), (EACH, limit)).await?;
+    let intents = core.store.unowned_intents(&tx, &ready, now.into(), EACH, limit).await?;
     let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
     let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
 

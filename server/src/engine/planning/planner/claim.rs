@@ -71,7 +71,7 @@ pub(super) async fn claim(
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let Written { mut claimed, fires, written, cleared } =
-        match write(core, &tx, now, (due, more_is_due)).await {
+        match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
                 // Now, not when the driver comes to it: whoever tries again finds nothing locked.
@@ -115,7 +115,8 @@ async fn write(
     core: &Core,
     tx: &DatabaseTransaction,
     now: DateTime<Utc>,
-    (due, more_is_due): (Vec<DueSchedule>, bool),
+    due: Vec<DueSchedule>,
+    more_is_due: bool,
 ) -> Result<Written, EngineError> {
     let node = core.node_id().await;
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
@@ -281,7 +282,7 @@ async fn go_around_taken(
     for planned in planned.iter_mut().filter(|planned| with_rows.contains(&planned.schedule.id)) {
         let Some((schedule, first, last)) = span(planned) else { continue };
         let mut taken =
-            store.instants_taken(tx, schedule, (first, last), Some(MAX_TAKEN + 1)).await?;
+            store.instants_taken(tx, schedule, first, last, Some(MAX_TAKEN + 1)).await?;
         if taken.len() > MAX_TAKEN
             && let Some(end) = taken.pop()
         {

@@ -33,7 +33,7 @@ pub(super) async fn first_to(
     let limit = core.settings.batch;
     let mut refused = Vec::new();
     for _ in 0..MAX_LOOKS {
-        let due = core.store.due_candidates(now.into(), turns, (passed, &refused), limit).await?;
+        let due = core.store.due_candidates(now.into(), turns, passed, &refused, limit).await?;
         let is_full = due.len() as u64 >= limit;
         let claims = due.iter().map(|due| Claim { schedule: due.id, at: due.at }).collect();
         let first = core.cluster.first_to(node, claims).await;

@@ -63,7 +63,7 @@ pub(in crate::store) async fn open_one(
         let host = &address.hosts[server.host];
         let suspicion = &suspicion;
         let session = session(&host.options, options, Use::Reading);
-        async move { pool(&session, options, 1, (suspicion, 0)).await }
+        async move { pool(&session, options, 1, suspicion, 0).await }
     };
     found(address, options, one).await.map(|(_, connection)| connection)
 }
@@ -123,9 +123,9 @@ async fn connect(
     // What reads waits for no lock that somebody holds on a whole table.
     let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
     let to_beat = session(&host.options, options, Use::Beating);
-    let writing = pool(&to_write, options, writers, (suspicion, generation)).await?;
-    let reading = pool(&to_read, options, readers, (suspicion, generation)).await?;
-    let beating = pool(&to_beat, options, 1, (suspicion, generation)).await?;
+    let writing = pool(&to_write, options, writers, suspicion, generation).await?;
+    let reading = pool(&to_read, options, readers, suspicion, generation).await?;
+    let beating = pool(&to_beat, options, 1, suspicion, generation).await?;
     Ok(Pool { reading, writing, beating, server: Some(to_read), lost, generation })
 }
 
@@ -133,7 +133,8 @@ async fn pool(
     session: &PgConnectOptions,
     options: &Options,
     connections: u32,
-    (suspicion, generation): (&Arc<Suspicion>, u64),
+    suspicion: &Arc<Suspicion>,
+    generation: u64,
 ) -> Result<DatabaseConnection, DbErr> {
     let suspicion = suspicion.clone();
     let pool = PgPoolOptions::new()

@@ -287,7 +287,8 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-        (each, limit): (u64, u64),
+        each: u64,
+        limit: u64,
     ) -> Result<Vec<Intent>, StoreError> {
         if schedules.is_empty() {
             return Ok(vec![]);

@@ -229,7 +229,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         rule: &Rule,
-        (fires, since): (&[FireKey], i64),
+        fires: &[FireKey],
+        since: i64,
     ) -> Result<u64, StoreError> {
         if fires.is_empty() {
             return Ok(0);

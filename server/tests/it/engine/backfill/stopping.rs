@@ -123,7 +123,7 @@ async fn deleting_the_schedule_stops_its_backfills(database: TestDatabase) {
     let commands = commands(&world);
     commands.pause_backfill(&operator(), waiting, &Call::once()).await.unwrap();
     let editor = ada().editor().unwrap();
-    commands.delete_schedule(&editor, schedule.id, (None, None), &Call::once()).await.unwrap();
+    commands.delete_schedule(&editor, schedule.id, None, None, &Call::once()).await.unwrap();
     for id in [at_work, waiting] {
         let row = ended(&world, id).await;
         assert_eq!(row.state, State::Cancelled);

@@ -138,7 +138,7 @@ async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
             commands.create_schedule(&editor, new(), &Call::once()).await.map(drop),
             commands.create_schedule(&editor, new(), &key).await.map(drop),
             commands.update_schedule(&editor, edit(), &Call::once()).await.map(drop),
-            commands.delete_schedule(&editor, row.id, (None, None), &Call::once()).await.map(drop),
+            commands.delete_schedule(&editor, row.id, None, None, &Call::once()).await.map(drop),
         ];
         for answer in refused {
             let error = answer.unwrap_err().to_string();
@@ -150,7 +150,7 @@ async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
     clock.set(at("2026-03-01T12:00:00Z"));
     commands.create_schedule(&editor, new(), &key).await.unwrap();
     commands.update_schedule(&editor, edit(), &Call::once()).await.unwrap();
-    commands.delete_schedule(&editor, row.id, (None, None), &Call::once()).await.unwrap();
+    commands.delete_schedule(&editor, row.id, None, None, &Call::once()).await.unwrap();
 }
 
 /// The schedules, and how many fires and remembered calls there are.
