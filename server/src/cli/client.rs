@@ -213,20 +213,8 @@ impl Server {
         &self,
         action: &'static str,
         query: &str,
-        variables: Value,
-        limit: u32,
-    ) -> Result<(Vec<Value>, Left), CliError> {
-        self.pages_of(action, query, variables, limit, |_| true).await
-    }
-
-    /// The same of those entries that `is_meant` finds. The total is that of all.
-    pub(super) async fn pages_of(
-        &self,
-        action: &'static str,
-        query: &str,
         mut variables: Value,
         limit: u32,
-        is_meant: impl Fn(&Value) -> bool,
     ) -> Result<(Vec<Value>, Left), CliError> {
         let (mut all, limit) = (Vec::new(), limit as usize);
         let progress = Progress::begin(action);
@@ -237,7 +225,7 @@ impl Server {
             variables["count"] = json!(first == limit - all.len());
             let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
             if let Value::Array(nodes) = page["nodes"].take() {
-                all.extend(nodes.into_iter().filter(&is_meant));
+                all.extend(nodes);
             }
             progress.tell(format_args!("{} read", all.len()));
             if page["pageInfo"]["hasNextPage"] != true {

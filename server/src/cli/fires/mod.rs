@@ -128,7 +128,7 @@ impl Ledger<'_> {
         }
         let Fires { server, namespace, search, .. } = self.asked;
         let variables = json!({ "namespace": namespace, "filter": filter, "search": search });
-        server.pages_of(ACTION, &query, variables, limit, |_| true).await
+        server.pages(ACTION, &query, variables, limit).await
     }
 }
 

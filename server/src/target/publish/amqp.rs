@@ -1,6 +1,9 @@
 //! Frames of AMQP 0-9-1, as far as a publisher needs them.
 
-use super::problem::Problem;
+use super::{
+    big_endian::{Read, Write},
+    problem::Problem,
+};
 
 pub(super) const METHOD: u8 = 1;
 pub(super) const HEADER: u8 = 2;
@@ -115,35 +118,19 @@ pub(super) fn message_id(header: &[u8]) -> Result<String, Problem> {
 /// Reads what a method says.
 pub(super) struct Reader<'a>(&'a [u8]);
 
+impl<'a> Read<'a> for Reader<'a> {
+    fn rest(&mut self) -> &mut &'a [u8] {
+        &mut self.0
+    }
+
+    fn broken() -> Problem {
+        broken()
+    }
+}
+
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(broken)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
-        self.take(N)?.try_into().map_err(|_| broken())
-    }
-
-    pub(super) fn u8(&mut self) -> Result<u8, Problem> {
-        Ok(u8::from_be_bytes(self.array()?))
-    }
-
-    pub(super) fn u16(&mut self) -> Result<u16, Problem> {
-        Ok(u16::from_be_bytes(self.array()?))
-    }
-
-    pub(super) fn u32(&mut self) -> Result<u32, Problem> {
-        Ok(u32::from_be_bytes(self.array()?))
-    }
-
-    pub(super) fn u64(&mut self) -> Result<u64, Problem> {
-        Ok(u64::from_be_bytes(self.array()?))
     }
 
     pub(super) fn short(&mut self) -> Result<String, Problem> {
@@ -156,32 +143,18 @@ impl<'a> Reader<'a> {
 #[derive(Default)]
 pub(super) struct Writer(Vec<u8>);
 
+impl Write for Writer {
+    fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend(bytes);
+        self
+    }
+}
+
 impl Writer {
     pub(super) fn method(Method(class, number): Method) -> Self {
         let mut writer = Self::default();
         writer.u16(class).u16(number);
         writer
-    }
-
-    pub(super) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.extend(bytes);
-        self
-    }
-
-    pub(super) fn u8(&mut self, value: u8) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn u16(&mut self, value: u16) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn u32(&mut self, value: u32) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn u64(&mut self, value: u64) -> &mut Self {
-        self.raw(&value.to_be_bytes())
     }
 
     /// A text of at most 255 bytes, which what is written has: the definition was checked.

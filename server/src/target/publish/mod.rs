@@ -20,12 +20,15 @@
 //! - `dial`: opens connections; `place`: where to
 //! - `link`: works on an open connection
 //! - `kafka`, `nats`, `rabbitmq` (`amqp`: its frames), `redis`, `sqs`: the brokers
+//! - `big_endian`: numbers as AMQP and Kafka write them
 //! - `queue`: what the address of a queue tells
 //! - `missing`: in the place of brokers that a build leaves out
 //! - `problem`: why an event was not published
 
 #[cfg(feature = "rabbitmq")]
 mod amqp;
+#[cfg(any(feature = "kafka", feature = "rabbitmq"))]
+mod big_endian;
 mod check;
 mod definition;
 mod dial;

@@ -18,6 +18,7 @@ use tokio::{
 
 use super::{
     amqp::{self, Frame, Method, Reader, Writer},
+    big_endian::{Read, Write},
     definition::{Broker, Rabbitmq},
     dial::{Dialer, Stream, lost},
     event::Message,

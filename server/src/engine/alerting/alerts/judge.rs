@@ -142,7 +142,7 @@ pub(super) fn late(
             schedule_id: Some(run.schedule_id),
             subject: name.to_owned(),
             run_id: Some(run.id),
-            ..happened(active, Kind::Late, run.id, (run.due_at, at), now)
+            ..happened(active, Kind::Late, run.id, run.due_at, at, now)
         })
     })
 }
@@ -164,7 +164,7 @@ pub(super) fn missed(
             fire_id: Some(fire.id),
             detail: Some(fire.reason.clone()),
             count: fire.count,
-            ..happened(active, Kind::Missed, fire.id, (fire.scheduled_at, fire.decided_at), now)
+            ..happened(active, Kind::Missed, fire.id, fire.scheduled_at, fire.decided_at, now)
         })
     })
 }
@@ -240,7 +240,7 @@ fn begun(
         tell_at: tells.then_some(Timestamp(began.0.saturating_add(grace))),
         // For a rule that tells of recoveries alone.
         told_at: (!tells).then(|| now.into()),
-        ..happened(active, kind, key, (began, last), now)
+        ..happened(active, kind, key, began, last, now)
     }
 }
 
@@ -249,7 +249,8 @@ fn happened(
     active: &Active,
     kind: Kind,
     key: Uuid,
-    (began, last): (Timestamp, Timestamp),
+    began: Timestamp,
+    last: Timestamp,
     now: DateTime<Utc>,
 ) -> Model {
     Model {

@@ -1,6 +1,7 @@
 //! Records as a broker stores them: a batch of the second version.
 
 use super::wire::Writer;
+use crate::target::publish::big_endian::Write;
 
 /// What is published.
 #[derive(Clone, Debug)]

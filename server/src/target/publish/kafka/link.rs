@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::wire::{Writer, broken};
 use crate::target::publish::{
+    big_endian::Write,
     link::{Codec, Link},
     problem::Problem,
 };

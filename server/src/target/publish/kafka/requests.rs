@@ -4,7 +4,11 @@ use super::{
     link::{Asked, ask},
     wire::{Reader, Writer},
 };
-use crate::target::publish::{link::Link, problem::Problem};
+use crate::target::publish::{
+    big_endian::{Read, Write},
+    link::Link,
+    problem::Problem,
+};
 
 const PRODUCE: (i16, i16) = (0, 3);
 const METADATA: (i16, i16) = (3, 4);

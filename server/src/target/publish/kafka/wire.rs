@@ -1,4 +1,7 @@
-use crate::target::publish::problem::Problem;
+use crate::target::publish::{
+    big_endian::{Read, Write},
+    problem::Problem,
+};
 
 pub(super) fn broken() -> Problem {
     Problem::broken("the broker does not speak as Kafka does")
@@ -8,28 +11,14 @@ pub(super) fn broken() -> Problem {
 #[derive(Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 
-impl Writer {
-    pub(super) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+impl Write for Writer {
+    fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend(bytes);
         self
     }
+}
 
-    pub(super) fn i8(&mut self, value: i8) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn i16(&mut self, value: i16) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn i32(&mut self, value: i32) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
-    pub(super) fn i64(&mut self, value: i64) -> &mut Self {
-        self.raw(&value.to_be_bytes())
-    }
-
+impl Writer {
     pub(super) fn string(&mut self, text: &str) -> &mut Self {
         self.i16(i16::try_from(text.len()).unwrap_or(i16::MAX)).raw(text.as_bytes())
     }
@@ -65,35 +54,23 @@ impl Writer {
 /// Reads what Kafka's protocol is made of.
 pub(super) struct Reader<'a>(&'a [u8]);
 
+impl<'a> Read<'a> for Reader<'a> {
+    fn rest(&mut self) -> &mut &'a [u8] {
+        &mut self.0
+    }
+
+    fn broken() -> Problem {
+        broken()
+    }
+}
+
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(broken)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
-        self.take(N)?.try_into().map_err(|_| broken())
-    }
-
     pub(super) fn skip(&mut self, count: usize) -> Result<(), Problem> {
         self.take(count).map(drop)
-    }
-
-    pub(super) fn i16(&mut self) -> Result<i16, Problem> {
-        Ok(i16::from_be_bytes(self.array()?))
-    }
-
-    pub(super) fn i32(&mut self) -> Result<i32, Problem> {
-        Ok(i32::from_be_bytes(self.array()?))
-    }
-
-    pub(super) fn i64(&mut self) -> Result<i64, Problem> {
-        Ok(i64::from_be_bytes(self.array()?))
     }
 
     /// A text; an absent one is empty.

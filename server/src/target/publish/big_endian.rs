@@ -1,0 +1,88 @@
+//! Numbers in network byte order, written and read: what the codes of AMQP and Kafka share.
+
+use super::problem::Problem;
+
+/// Something that bytes are added to.
+pub(super) trait Write {
+    fn raw(&mut self, bytes: &[u8]) -> &mut Self;
+
+    fn u8(&mut self, value: u8) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn u16(&mut self, value: u16) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn u32(&mut self, value: u32) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn u64(&mut self, value: u64) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn i8(&mut self, value: i8) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn i16(&mut self, value: i16) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn i32(&mut self, value: i32) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    fn i64(&mut self, value: i64) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+}
+
+/// Something that bytes are taken from.
+pub(super) trait Read<'a> {
+    /// What is left.
+    fn rest(&mut self) -> &mut &'a [u8];
+
+    /// What is told where too little is left.
+    fn broken() -> Problem;
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {
+        let rest = self.rest();
+        let (taken, left) = rest.split_at_checked(count).ok_or_else(Self::broken)?;
+        *rest = left;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+        self.take(N)?.try_into().map_err(|_| Self::broken())
+    }
+
+    fn u8(&mut self) -> Result<u8, Problem> {
+        Ok(u8::from_be_bytes(self.array()?))
+    }
+
+    fn u16(&mut self) -> Result<u16, Problem> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    fn u32(&mut self) -> Result<u32, Problem> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, Problem> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
+    fn i16(&mut self) -> Result<i16, Problem> {
+        Ok(i16::from_be_bytes(self.array()?))
+    }
+
+    fn i32(&mut self) -> Result<i32, Problem> {
+        Ok(i32::from_be_bytes(self.array()?))
+    }
+
+    fn i64(&mut self) -> Result<i64, Problem> {
+        Ok(i64::from_be_bytes(self.array()?))
+    }
+}
