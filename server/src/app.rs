@@ -19,7 +19,7 @@ use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use open_files::raise_open_files;
 use own_key::with_own_key;
-use parts::Parts;
+use parts::AppParts;
 use ports::Ports;
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
@@ -145,7 +145,7 @@ impl App {
         use_zone_data(&config)?;
         let runtimes = Runtimes::start().map_err(AppError::Runtime)?;
         let ports = Ports::open(&config, runtimes.edge()).await?;
-        let mut parts = Parts::set_up(config, &telemetry, &clock, &runtimes).await?;
+        let mut parts = AppParts::set_up(config, &telemetry, &clock, &runtimes).await?;
         let config = parts.config.clone();
         let store = parts.store.clone();
         let (engine, commands) = parts.start_engine(ports.address, &runtimes).await?;

@@ -4,7 +4,7 @@
 //! The layers, each of which knows only what is beneath it:
 //! `web -> api -> commands -> { access, engine } -> { vault, model } -> store -> entity`. Beneath
 //! them are `target`, `timetable`, `beacon` and `search`, the language of lists; `clock`, `config`,
-//! `random` and `telemetry` are leaves that every layer may use. `app` puts them together, `cli` is
+//! `random`, `single_flight` and `telemetry` are leaves that every layer may use. `app` puts them together, `cli` is
 //! the way in.
 
 // The futures of the engine nest deeper than the compiler looks by itself.
@@ -24,6 +24,7 @@ pub mod engine;
 pub mod model;
 pub mod random;
 pub mod search;
+mod single_flight;
 pub mod store;
 pub mod target;
 pub mod telemetry;

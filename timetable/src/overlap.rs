@@ -29,7 +29,7 @@ pub enum Policy {
 
 /// How a schedule stands when fires of it are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Occupancy {
     /// Runs that have not settled, and fires on their way to one.
     pub live: usize,
     /// Fires that wait for these.
@@ -78,8 +78,8 @@ pub struct Plan {
 
 impl Policy {
     /// Decides about `wanting` fires that are due, the earliest first.
-    pub fn plan(self, standing: Standing, wanting: usize) -> Plan {
-        let Standing { live, waiting, stoppable } = standing;
+    pub fn plan(self, standing: Occupancy, wanting: usize) -> Plan {
+        let Occupancy { live, waiting, stoppable } = standing;
         let (free, at_once) = (live == 0, live <= stoppable);
         let mut plan = Plan {
             fates: Vec::with_capacity(wanting),
@@ -112,7 +112,7 @@ impl Policy {
     /// Decides about `wanting` fires that are made up for, the earliest first: by the catch-up
     /// policy `all`, or after a pause. All of them run. They stop nothing and skip nothing: they
     /// wait for what is alive and then follow one another.
-    pub fn follow(self, standing: Standing, wanting: usize) -> Plan {
+    pub fn follow(self, standing: Occupancy, wanting: usize) -> Plan {
         let mut plan = Plan {
             fates: Vec::with_capacity(wanting),
             others: Others::Leave,
@@ -131,7 +131,7 @@ impl Policy {
     }
 
     /// What becomes of what is alive because fires wait for it.
-    pub fn presses(self, standing: Standing) -> Others {
+    pub fn presses(self, standing: Occupancy) -> Others {
         match self {
             Self::CancelOther if standing.live > 0 && standing.waiting > 0 => Others::Cancel,
             Self::TerminateOther if standing.live > 0 && standing.waiting > 0 => Others::Terminate,
@@ -145,7 +145,7 @@ impl Policy {
     }
 
     /// How many of the waiting fires may start now, from the head of their queue.
-    pub fn release(self, standing: Standing) -> usize {
+    pub fn release(self, standing: Occupancy) -> usize {
         match self {
             Self::Allow => standing.waiting,
             Self::Skip
@@ -173,7 +173,7 @@ impl Plan {
         self.fates.resize(wanting, rest);
     }
 
-    fn wait(&mut self, standing: Standing, wanting: usize, limit: usize) {
+    fn wait(&mut self, standing: Occupancy, wanting: usize, limit: usize) {
         // Where nothing is alive, one starts: the head of the queue, if there is one, so that no
         // later fire overtakes it; its place in the queue is free again.
         let start = usize::from(standing.live == 0);
@@ -189,8 +189,8 @@ mod tests {
 
     const BUFFER_TWO: Policy = Policy::BufferAll { limit: 2 };
 
-    fn standing(live: usize, waiting: usize) -> Standing {
-        Standing { live, waiting, stoppable: 10 }
+    fn standing(live: usize, waiting: usize) -> Occupancy {
+        Occupancy { live, waiting, stoppable: 10 }
     }
 
     fn plan(policy: Policy, live: usize, waiting: usize, wanting: usize) -> Plan {
@@ -311,7 +311,7 @@ mod tests {
         for ((policy, limit), stoppable) in policies.iter().flat_map(|one| [(*one, 1), (*one, 10)])
         {
             for (live, waiting, wanting) in all(3, limit, 5) {
-                let standing = Standing { live, waiting, stoppable };
+                let standing = Occupancy { live, waiting, stoppable };
                 let decided = policy.plan(standing, wanting);
                 assert_eq!(decided.fates.len(), wanting);
                 let count = |fate| decided.fates.iter().filter(|other| **other == fate).count();

@@ -29,32 +29,32 @@ impl BackfillPreview {
 
     /// Nothing has run for them.
     async fn missing(&self) -> i32 {
-        self.of(Standing::Missing)
+        self.of(InstantState::Missing)
     }
 
     /// A run for them succeeded.
     async fn succeeded(&self) -> i32 {
-        self.of(Standing::Succeeded)
+        self.of(InstantState::Succeeded)
     }
 
     /// Runs for them have ended, none of them well.
     async fn failed(&self) -> i32 {
-        self.of(Standing::Failed)
+        self.of(InstantState::Failed)
     }
 
     /// A run for them is alive, or about to start.
     async fn live(&self) -> i32 {
-        self.of(Standing::Live)
+        self.of(InstantState::Live)
     }
 
     /// Nothing has run for them, and a calendar of the schedule says that nothing should.
     async fn suppressed(&self) -> i32 {
-        self.of(Standing::Suppressed)
+        self.of(InstantState::Suppressed)
     }
 
     /// They are so long ago that what has run for them may have been removed.
     async fn forgotten(&self) -> i32 {
-        self.of(Standing::Forgotten)
+        self.of(InstantState::Forgotten)
     }
 
     /// Those that a backfill in this mode would run.
@@ -67,7 +67,7 @@ impl BackfillPreview {
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
-        standing: Option<Standing>,
+        standing: Option<InstantState>,
         #[graphql(default = false)] selected_only: bool,
         first: Option<i32>,
         after: Option<String>,
@@ -77,7 +77,7 @@ impl BackfillPreview {
         let at = |looked: &Looked| Timestamp::from(looked.fire.at);
         let wanted = |looked: &&Looked| {
             (looked.selected || !selected_only)
-                && standing.is_none_or(|standing| Standing::from(looked.standing) == standing)
+                && standing.is_none_or(|standing| InstantState::from(looked.standing) == standing)
         };
         let total = i64::from(self.count(|looked| wanted(&looked)));
         let behind = |looked: &&Looked| window.after.is_none_or(|after| at(looked) > after);
@@ -89,8 +89,8 @@ impl BackfillPreview {
 }
 
 impl BackfillPreview {
-    fn of(&self, standing: Standing) -> i32 {
-        self.count(|fire| Standing::from(fire.standing) == standing)
+    fn of(&self, standing: InstantState) -> i32 {
+        self.count(|fire| InstantState::from(fire.standing) == standing)
     }
 
     /// There are 10,000 at the most.
@@ -124,7 +124,7 @@ impl BackfillPreviewFire {
         self.0.fire.kind.into()
     }
 
-    async fn standing(&self) -> Standing {
+    async fn standing(&self) -> InstantState {
         self.0.standing.into()
     }
 
@@ -142,8 +142,8 @@ impl BackfillPreviewFire {
 
 /// What an instant of the past has come to.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "backfill::Standing", name = "BackfillStanding")]
-pub(crate) enum Standing {
+#[graphql(remote = "backfill::InstantState", name = "BackfillStanding")]
+pub(crate) enum InstantState {
     /// Nothing has run for it: the ledger has no row of it, or one that says why not.
     Missing,
     /// A run for it succeeded.

@@ -3,9 +3,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use super::{
+    answer_cache::AnswerCache,
     context::Ask,
     error::Result,
-    fresh::Fresh,
     loaders::ScheduleRow,
     query::{namespace_id, usual, within},
     run_stats::{Percentiles, RunStats},
@@ -32,7 +32,7 @@ use crate::{
 pub(super) struct ReadingFigures;
 
 /// The answers of a moment ago, by namespace.
-pub(super) type Figures = Fresh<Uuid, Metrics>;
+pub(super) type Figures = AnswerCache<Uuid, Metrics>;
 
 /// What can be read of how much there is and how it goes.
 #[Object]

@@ -29,13 +29,14 @@
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in; `sort`: the order
 //!   of lists
 //! - `metrics`, `run_stats`, `schedule_stats`: how it goes, in figures; `watching`: the same and the health, followed;
-//!   `fresh`: answers that are good for a moment
+//!   `answer_cache`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
 //! - `worker`: programs that pull tasks, and their queues
 //! - `values`: what scalars are given, read with the path to it
 //! - `scalar`: instants, and whole numbers that outgrow `Int`
 
 mod alerts;
+mod answer_cache;
 mod aside;
 mod backfill;
 mod backfill_preview;
@@ -50,7 +51,6 @@ mod error;
 mod filters;
 mod fire;
 mod follow;
-mod fresh;
 mod global;
 mod group;
 mod health;

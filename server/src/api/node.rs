@@ -5,9 +5,9 @@ use entity::node::{self, BeatsIn};
 use uuid::Uuid;
 
 use super::{
+    answer_cache::AnswerCache,
     context::Ask,
     error::Result,
-    fresh::Fresh,
     loaders::NodeRow,
     page::DECLARED,
     scalar::{Instant, Long},
@@ -115,7 +115,7 @@ pub(super) struct Around {
 
 /// That at the time of an event, for all who follow: the runs of all nodes are counted once for
 /// each heartbeat, however many hear of it.
-pub(super) type Surroundings = Fresh<Cursor, Arc<Around>>;
+pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
 
 impl Around {
     /// As of now.

@@ -24,7 +24,7 @@ use crate::{
     commands::secrets,
     store::{
         buffers,
-        reads::{schedules::Standing, tally},
+        reads::{schedules::ScheduleStatus, tally},
         schedules,
     },
     vault::MASK,
@@ -320,7 +320,7 @@ impl Schedule {
 
 /// Where a schedule stands.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "Standing")]
+#[graphql(remote = "ScheduleStatus")]
 pub(crate) enum ScheduleState {
     /// It will fire.
     Active,

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
+    answer_cache::AnswerCache,
     context::Ask,
     error::{ApiError, Result},
-    fresh::Fresh,
     health::{Health, Watched},
     metrics::{Figures, Metrics, figures},
     query::namespace_id,
@@ -27,7 +27,7 @@ pub(super) struct Watching;
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
 /// The last answer to who watches the health of a namespace, or of all.
-pub(super) type Healths = Fresh<Option<Uuid>, Health>;
+pub(super) type Healths = AnswerCache<Option<Uuid>, Health>;
 
 /// What can be followed of how it goes.
 #[Subscribable]

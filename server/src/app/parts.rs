@@ -29,7 +29,7 @@ use crate::{
 const TIMINGS: usize = 50_000;
 
 /// What there is before the engine and the API are.
-pub(super) struct Parts {
+pub(super) struct AppParts {
     pub(super) config: Arc<Config>,
     pub(super) store: Store,
     clock: Clock,
@@ -39,7 +39,7 @@ pub(super) struct Parts {
     beacon: Option<Beacon>,
 }
 
-impl Parts {
+impl AppParts {
     /// Sets up targets, keys and heartbeats, and then opens the database: what is not there must
     /// leave nothing half done.
     pub(super) async fn set_up(

@@ -11,10 +11,10 @@
 //! flushed makes nobody silent, and one whose clock jumps makes nobody heard again.
 //!
 //! - `link`: the connection, which is given up at the first error and made again at the next beat
-//! - `voices`: what was heard of whom; pure
+//! - `heartbeats`: what was heard of whom; pure
 
+mod heartbeats;
 mod link;
-mod voices;
 
 use std::{
     fmt,
@@ -29,9 +29,9 @@ use entity::Timestamp;
 use redis::{FromRedisValue, Value, pipe};
 use uuid::Uuid;
 
+use self::heartbeats::HeartbeatLog;
+pub use self::heartbeats::{Heartbeat, LastHeartbeat};
 use self::link::Link;
-use self::voices::Voices;
-pub use self::voices::{Saying, Voice};
 use crate::{clock::Clock, config::RedisUrl};
 
 /// At the start Redis may take so long to answer.
@@ -106,7 +106,7 @@ struct Inner {
     since: Mutex<Option<Instant>>,
     /// Counts the beats.
     beats: AtomicU64,
-    voices: Mutex<Voices>,
+    heard: Mutex<HeartbeatLog>,
     /// Why the last beat was not taken.
     problem: Mutex<Option<String>>,
     /// Why the last locks were not.
@@ -146,7 +146,7 @@ impl Beacon {
             clock,
             since,
             beats: AtomicU64::new(0),
-            voices: Mutex::default(),
+            heard: Mutex::default(),
             problem: Mutex::default(),
             lock_problem: Mutex::default(),
         };
@@ -174,10 +174,10 @@ impl Beacon {
     /// Says that `own` lives, and listens to `lives`; whether that was possible.
     pub async fn beat(&self, own: Uuid, held: i32, clock_offset_ms: i64, lives: &[Uuid]) -> bool {
         let beat = self.inner.beats.fetch_add(1, Ordering::Relaxed) + 1;
-        let saying = Saying { beat, held, clock_offset_ms };
+        let heartbeat = Heartbeat { beat, held, clock_offset_ms };
         let mut request = pipe();
         let ttl = ms(self.inner.expiry);
-        request.cmd("SET").arg(self.key(own)).arg(saying.to_text()).arg("PX").arg(ttl).ignore();
+        request.cmd("SET").arg(self.key(own)).arg(heartbeat.to_text()).arg("PX").arg(ttl).ignore();
         let answer = self.ask(request, lives).await;
         if answer.is_ok() && lock(&self.inner.lock_problem).is_some() {
             // It is not for the next fire to find out that locks are taken again.
@@ -197,8 +197,8 @@ impl Beacon {
     }
 
     /// What was heard last of a life that was listened to.
-    pub fn heard(&self, life: Uuid) -> Option<Voice> {
-        lock(&self.inner.voices).of(life, self.inner.clock.instant())
+    pub fn heard(&self, life: Uuid) -> Option<LastHeartbeat> {
+        lock(&self.inner.heard).of(life, self.inner.clock.instant())
     }
 
     /// Says goodbye.
@@ -271,16 +271,16 @@ impl Beacon {
         }
         let answers = self.inner.link.ask::<Vec<Value>>(&request).await?;
         let now = self.inner.clock.instant();
-        let mut voices = lock(&self.inner.voices);
-        voices.keep(lives);
+        let mut heard = lock(&self.inner.heard);
+        heard.keep(lives);
         for (life, answer) in lives.iter().zip(answers.chunks(2)) {
             let [text, left] = answer else { continue };
             let text: Option<String> = FromRedisValue::from_redis_value_ref(text).ok().flatten();
             let left: Option<u64> = FromRedisValue::from_redis_value_ref(left).ok();
             // What cannot be read is not ours.
-            let Some(saying) = text.and_then(|text| Saying::of_text(&text)) else { continue };
+            let Some(heartbeat) = text.and_then(|text| Heartbeat::of_text(&text)) else { continue };
             let left = left.map_or(self.inner.expiry, Duration::from_millis);
-            voices.hear(*life, saying, now, self.inner.expiry.saturating_sub(left));
+            heard.hear(*life, heartbeat, now, self.inner.expiry.saturating_sub(left));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use tempfile::{NamedTempFile, PersistError};
 
-use super::{CliError, flags::Place, output, progress};
+use super::{CliError, flags::SettingsArgs, output, progress};
 use crate::{
     clock::Clock,
     store::backup::{self, BackupError, Progress},
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Backup {
     #[command(flatten)]
-    place: Place,
+    place: SettingsArgs,
     /// Where to; a folder takes it under a name with the time
     #[arg(long, value_name = "FILE")]
     to: PathBuf,

@@ -9,7 +9,7 @@ use crate::config::{Config, LogFormat, Sources, variable};
 
 /// Where the settings and the state are.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+pub(super) struct SettingsArgs {
     /// Configuration file; carillon.toml is read if it exists
     #[arg(long, value_name = "PATH", env = "CARILLON_CONFIG", global = true)]
     config: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub(super) struct Place {
 #[derive(Debug, Args)]
 pub(super) struct Existing {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: SettingsArgs,
     /// Make the database if it is not there yet
     #[arg(long, global = true)]
     pub(super) init: bool,
@@ -32,7 +32,7 @@ pub(super) struct Existing {
 #[derive(Debug, Args)]
 pub(super) struct Settings {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: SettingsArgs,
     /// Address and port for HTTP [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
@@ -71,7 +71,7 @@ pub(super) struct Settings {
     otlp_endpoint: Option<String>,
 }
 
-impl Place {
+impl SettingsArgs {
     /// The configuration, with these flags.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         Ok(Config::load(&self.sources())?)

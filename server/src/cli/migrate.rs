@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, flags::Place, output};
+use super::{CliError, flags::SettingsArgs, output};
 use crate::{
     app,
     store::{Migrations, Options, Store},
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Migrate {
     #[command(flatten)]
-    place: Place,
+    place: SettingsArgs,
     /// Only say where it stands, and what would be done
     #[arg(long, visible_alias = "dry-run")]
     status: bool,

@@ -120,7 +120,7 @@ struct Everywhere {
     #[command(flatten)]
     server: client::Server,
     #[command(flatten)]
-    place: flags::Place,
+    place: flags::SettingsArgs,
 }
 
 #[derive(Debug, Subcommand)]

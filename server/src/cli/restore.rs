@@ -12,7 +12,7 @@ use tempfile::TempPath;
 use super::{
     CliError,
     backup::{megabytes, stamp, temporary},
-    flags::Place,
+    flags::SettingsArgs,
     output,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     #[command(flatten)]
-    place: Place,
+    place: SettingsArgs,
     /// The backup
     #[arg(value_name = "FILE")]
     from: PathBuf,

@@ -106,7 +106,7 @@ use crate::{
     clock::Clock,
     engine::{
         Signals,
-        cluster::{Cluster, Comparison, Standing, describe},
+        cluster::{Cluster, Comparison, NodeReadiness, describe},
     },
     model::{Quotas, Retention, calendars::Calendars},
     store::{DatabaseTransaction, Store},
@@ -221,16 +221,16 @@ impl Commands {
     async fn has_right_clock(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
         let Self { cluster, clock, store, signals, .. } = self;
         match (Comparison { cluster, clock, store, signals }).standing_by(tx).await? {
-            Standing::ClockOff(offset) => {
+            NodeReadiness::ClockOff(offset) => {
                 let problem = format!("the clock of this node is {}", describe(offset));
                 let help = "ask another node, or try again when its clock is right";
                 Err(CommandError::conflict(problem, help))
             }
-            Standing::Ready
-            | Standing::Draining
-            | Standing::Drained
-            | Standing::Usurped
-            | Standing::OldZones => Ok(()),
+            NodeReadiness::Ready
+            | NodeReadiness::Draining
+            | NodeReadiness::Drained
+            | NodeReadiness::Usurped
+            | NodeReadiness::OldZones => Ok(()),
         }
     }
 

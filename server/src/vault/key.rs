@@ -22,7 +22,7 @@ pub struct Key {
 
 /// Where a secret belongs. Its ciphertext opens there and nowhere else.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum SecretScope<'a> {
     /// A secret that tasks name.
     Secret {
         /// The tenant.
@@ -72,7 +72,7 @@ impl Key {
     }
 
     /// Nonce and ciphertext in base64. None where the system gives no random numbers.
-    pub(super) fn seal(&self, place: Place<'_>, value: &SecretString) -> Option<String> {
+    pub(super) fn seal(&self, place: SecretScope<'_>, value: &SecretString) -> Option<String> {
         let mut nonce = [0_u8; NONCE_BYTES];
         OsRng.try_fill_bytes(&mut nonce).ok()?;
         let aad = place.bytes();
@@ -82,7 +82,7 @@ impl Key {
     }
 
     /// What was sealed there with this key. None for anything else.
-    pub(super) fn open(&self, place: Place<'_>, sealed: &str) -> Option<SecretString> {
+    pub(super) fn open(&self, place: SecretScope<'_>, sealed: &str) -> Option<SecretString> {
         let bytes = STANDARD.decode(sealed).ok()?;
         let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>()?;
         let aad = place.bytes();
@@ -92,7 +92,7 @@ impl Key {
     }
 }
 
-impl Place<'_> {
+impl SecretScope<'_> {
     fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Secret { namespace, name } => {
@@ -138,7 +138,8 @@ mod tests {
         Key::read(&"ab".repeat(32)).unwrap()
     }
 
-    const HERE: Place<'_> = Place::Secret { namespace: Uuid::from_u128(1), name: "smtp" };
+    const HERE: SecretScope<'_> =
+        SecretScope::Secret { namespace: Uuid::from_u128(1), name: "smtp" };
 
     #[test]
     fn what_was_sealed_opens_in_its_place_with_its_key_alone() {
@@ -146,9 +147,9 @@ mod tests {
         assert!(!sealed.contains("hunter2"));
         assert_eq!(key().open(HERE, &sealed).unwrap().expose_secret(), "hunter2");
         for place in [
-            Place::Secret { namespace: Uuid::from_u128(2), name: "smtp" },
-            Place::Secret { namespace: Uuid::from_u128(1), name: "b" },
-            Place::Channel { id: Uuid::from_u128(1), name: "smtp" },
+            SecretScope::Secret { namespace: Uuid::from_u128(2), name: "smtp" },
+            SecretScope::Secret { namespace: Uuid::from_u128(1), name: "b" },
+            SecretScope::Channel { id: Uuid::from_u128(1), name: "smtp" },
         ] {
             assert!(key().open(place, &sealed).is_none(), "{place:?}");
         }

@@ -4,7 +4,7 @@ use sea_orm::ConnectionTrait;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use super::{Key, Place};
+use super::{Key, SecretScope};
 use crate::store::{Store, StoreError, alerts, secrets};
 
 /// The keys that open secrets here; the first of them seals. Without one there are no secrets.
@@ -82,14 +82,18 @@ impl Vault {
     }
 
     /// Seals a value for its place.
-    pub fn seal(&self, place: Place<'_>, value: &SecretString) -> Result<Sealed, VaultError> {
+    pub fn seal(&self, place: SecretScope<'_>, value: &SecretString) -> Result<Sealed, VaultError> {
         let key = self.keys.first().ok_or(VaultError::NoKey)?;
         let text = key.seal(place, value).ok_or(VaultError::NoRandom)?;
         Ok(Sealed { key_id: key.id().to_owned(), text })
     }
 
     /// Opens what was sealed for that place.
-    pub fn open(&self, place: Place<'_>, sealed: &Sealed) -> Result<SecretString, VaultError> {
+    pub fn open(
+        &self,
+        place: SecretScope<'_>,
+        sealed: &Sealed,
+    ) -> Result<SecretString, VaultError> {
         let Some(key) = self.keys.iter().find(|key| key.id() == sealed.key_id) else {
             return Err(self.lacks(place, &sealed.key_id));
         };
@@ -115,7 +119,9 @@ impl Vault {
     /// channel.
     pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
-            Some((key_id, id, name)) => Err(self.lacks(Place::Channel { id: *id, name }, key_id)),
+            Some((key_id, id, name)) => {
+                Err(self.lacks(SecretScope::Channel { id: *id, name }, key_id))
+            }
             None => Ok(()),
         }
     }
@@ -143,7 +149,7 @@ impl Vault {
     pub fn opens(&self, samples: &[(String, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, _)| !self.has(key_id)) {
             Some((key_id, name)) => {
-                Err(self.lacks(Place::Secret { namespace: Uuid::nil(), name }, key_id))
+                Err(self.lacks(SecretScope::Secret { namespace: Uuid::nil(), name }, key_id))
             }
             None => Ok(()),
         }
@@ -153,7 +159,7 @@ impl Vault {
         self.keys.iter().any(|key| key.id() == key_id)
     }
 
-    fn lacks(&self, place: Place<'_>, key_id: &str) -> VaultError {
+    fn lacks(&self, place: SecretScope<'_>, key_id: &str) -> VaultError {
         let ids: Vec<&str> = self.keys.iter().map(Key::id).collect();
         let here = if ids.is_empty() { "none".to_owned() } else { ids.join(" and ") };
         let (what, mending) = (place.what(), place.mending());
@@ -163,7 +169,7 @@ impl Vault {
 
 impl VaultError {
     /// What is kept of that place says nothing.
-    pub(crate) fn broken(place: Place<'_>) -> Self {
+    pub(crate) fn broken(place: SecretScope<'_>) -> Self {
         Self::Broken { what: place.what(), mending: place.mending() }
     }
 }

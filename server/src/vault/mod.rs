@@ -21,7 +21,7 @@ mod keyring;
 mod mask;
 mod opening;
 
-pub use key::{Key, NotAKey, Place};
+pub use key::{Key, NotAKey, SecretScope};
 pub use keyring::{Sealed, Vault, VaultError};
 pub(crate) use mask::Mask;
 pub(crate) use opening::Whose;

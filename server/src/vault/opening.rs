@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, time::Duration};
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use super::{Place, Sealed, Vault, VaultError};
+use super::{Sealed, SecretScope, Vault, VaultError};
 use crate::{
     clock::Clock,
     store::{Store, StoreError, secrets},
@@ -36,7 +36,7 @@ impl Vault {
             let at = rows.iter().position(|row| row.name == *name);
             let at = at.ok_or_else(|| VaultError::Missing { name: name.clone() })?;
             let row = rows.swap_remove(at);
-            let place = Place::Secret { namespace: row.namespace_id, name };
+            let place = SecretScope::Secret { namespace: row.namespace_id, name };
             let sealed = Sealed { key_id: row.key_id, text: row.sealed };
             opened.insert(name.clone(), self.open(place, &sealed)?);
         }

@@ -36,7 +36,7 @@ pub(super) struct Places {
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     places: Arc<Places>,
     /// None only while it is dropped.
     free: Option<OwnedSemaphorePermit>,
@@ -56,7 +56,7 @@ impl Places {
     }
 
     /// A place for a connection from `address`.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, NoPlace> {
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, NoPlace> {
         let address = address.to_canonical();
         let is_proxy = self.proxies.iter().any(|network| network.contains(&address));
         let counted = match is_proxy {
@@ -68,7 +68,7 @@ impl Places {
         };
         let free = self.free.clone().try_acquire_owned().map_err(|_| NoPlace::Full)?;
         self.record();
-        Ok(Place { places: self.clone(), free: Some(free), _address: counted })
+        Ok(ConnectionPlace { places: self.clone(), free: Some(free), _address: counted })
     }
 
     fn record(&self) {
@@ -77,7 +77,7 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.free = None;
         self.places.record();

@@ -19,7 +19,7 @@ use super::{
     inbound::Inbound,
     places::{Kept, MAX_KEPT, Places},
     refusals::{Kind, Refusals},
-    stream::{Hold, Stream},
+    stream::{ConnectionHold, Stream},
 };
 use crate::{
     clock::Clock,
@@ -127,12 +127,16 @@ impl Front {
                 }
             };
             let connection = match places.take(peer.ip()) {
-                Ok(place) => self.connection(peer, Hold::Place { _place: place }, None),
+                Ok(place) => self.connection(peer, ConnectionHold::Place { _place: place }, None),
                 Err(why) => {
                     self.metrics.no_place(why);
                     self.refusals.note(Kind::Connection, &peer.ip().to_string());
                     let place = Arc::new(kept.take());
-                    self.connection(peer, Hold::Kept { _place: place.clone() }, Some((place, why)))
+                    self.connection(
+                        peer,
+                        ConnectionHold::Kept { _place: place.clone() },
+                        Some((place, why)),
+                    )
                 }
             };
             open.spawn(connection.run(stream));
@@ -146,7 +150,7 @@ impl Front {
     fn connection(
         &self,
         peer: SocketAddr,
-        hold: Hold,
+        hold: ConnectionHold,
         kept: Option<(Arc<super::places::KeptPlace>, NoPlace)>,
     ) -> Connection {
         let requests = Requests {
@@ -165,7 +169,7 @@ impl Front {
 /// A connection that was taken.
 struct Connection {
     requests: Requests,
-    hold: Hold,
+    hold: ConnectionHold,
     limits: Limits,
     clock: Clock,
     stop: CancellationToken,

@@ -6,8 +6,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Front, Limits, auth::Looks, console::Files, hosts::Hosts, memory::Memory, metrics::Sampler,
-    refusals::Refusals, sockets::Sockets, watch::Watch,
+    Front, Limits, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory,
+    metrics::Sampler, refusals::Refusals, sockets::Sockets, watch::Watch,
 };
 use crate::{
     access::{Guesses, Holder, Limiter, oidc::Provider},
@@ -47,7 +47,7 @@ pub struct Parts {
     pub(super) files: Files,
     pub(super) commands: Commands,
     /// Whose the tokens are that requests come with.
-    pub(super) tokens: Arc<Looks<Option<Holder>, Arc<StoreError>>>,
+    pub(super) tokens: Arc<LookupCache<Option<Holder>, Arc<StoreError>>>,
     /// Guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Guesses at the tokens of calendars.
@@ -103,7 +103,7 @@ impl Web {
             files,
             commands,
             // By the machine's own time, as those wait who change rights.
-            tokens: Arc::new(Looks::new(Clock::system())),
+            tokens: Arc::new(LookupCache::new(Clock::system())),
             guesses,
             feed_limiter,
             sampler,

@@ -14,17 +14,17 @@ use tokio::{
 
 use super::{
     inbound::Inbound,
-    places::{KeptPlace, Place},
+    places::{ConnectionPlace, KeptPlace},
 };
 use crate::clock::Clock;
 
 /// What a connection holds for as long as it is open.
 #[derive(Debug)]
-pub(super) enum Hold {
+pub(super) enum ConnectionHold {
     /// A place among all.
     Place {
         /// Given back with the connection.
-        _place: Place,
+        _place: ConnectionPlace,
     },
     /// A place that is kept back for probes.
     Kept {
@@ -45,7 +45,7 @@ pub(super) struct Stream {
     /// What it may still send.
     inbound: Inbound,
     /// A WebSocket takes the stream along, and with it the place.
-    _hold: Hold,
+    _hold: ConnectionHold,
 }
 
 impl Stream {
@@ -54,7 +54,7 @@ impl Stream {
         patience: Duration,
         clock: Clock,
         inbound: Inbound,
-        hold: Hold,
+        hold: ConnectionHold,
     ) -> Self {
         Self { stream, patience, clock, waiting: None, inbound, _hold: hold }
     }

@@ -11,7 +11,7 @@ pub(super) struct Preview {
     wanted: Wanted,
     /// List only the fires that have come to this
     #[arg(long, value_enum)]
-    standing: Option<Standing>,
+    standing: Option<InstantState>,
     /// How many of the fires to list, 1 to 10000
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
@@ -21,7 +21,7 @@ pub(super) struct Preview {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Standing {
+enum InstantState {
     Missing,
     Failed,
     Succeeded,
@@ -51,12 +51,12 @@ impl Preview {
         const ACTION: &str = "preview the backfill";
         let mut variables = self.wanted.variables(ACTION).await?;
         variables["standing"] = json!(self.standing.map(|standing| match standing {
-            Standing::Missing => "MISSING",
-            Standing::Failed => "FAILED",
-            Standing::Succeeded => "SUCCEEDED",
-            Standing::Live => "LIVE",
-            Standing::Suppressed => "SUPPRESSED",
-            Standing::Forgotten => "FORGOTTEN",
+            InstantState::Missing => "MISSING",
+            InstantState::Failed => "FAILED",
+            InstantState::Succeeded => "SUCCEEDED",
+            InstantState::Live => "LIVE",
+            InstantState::Suppressed => "SUPPRESSED",
+            InstantState::Forgotten => "FORGOTTEN",
         }));
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut fires = Vec::new();

@@ -17,14 +17,14 @@ use crate::{
 pub(super) struct Gathered {
     file: File,
     names: Names,
-    found: Vec<Found>,
+    found: Vec<ImportedEntry>,
     /// What is to be known of the next entry without being a change of it.
     remarks: Vec<String>,
 }
 
 /// One entry.
 #[derive(Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct ImportedEntry {
     /// The file and the line.
     place: String,
     /// What stands there.
@@ -135,11 +135,12 @@ impl Gathered {
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
         let (place, entry) = (origin.place.clone(), cut(origin.entry, MAX_SHOWN));
-        self.found.push(Found { place, entry, outcome, schedule, notes });
+        self.found.push(ImportedEntry { place, entry, outcome, schedule, notes });
     }
 
     pub(super) fn all_keep_their_meaning(&self) -> bool {
-        let keeps = |found: &Found| matches!(found.outcome, Outcome::Imported | Outcome::Skipped);
+        let keeps =
+            |found: &ImportedEntry| matches!(found.outcome, Outcome::Imported | Outcome::Skipped);
         self.found.iter().all(keeps)
     }
 

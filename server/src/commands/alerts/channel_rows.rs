@@ -9,7 +9,7 @@ use super::given::{self, Before, ChannelInput, MAX_CHANNELS, MAX_RULES};
 use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
-    engine::alerting::alerts::{Rule, Way},
+    engine::alerting::alerts::{ChannelConfig, Rule},
     model::check,
     random::new_id,
     store::{
@@ -17,7 +17,7 @@ use crate::{
         alerts::{channels, rules},
         secrets,
     },
-    vault::{Place, VaultError},
+    vault::{SecretScope, VaultError},
 };
 
 /// A channel as somebody wants it.
@@ -35,8 +35,8 @@ pub(in crate::commands) struct Redrafted<'a> {
     name: &'a str,
     kind: Kind,
     /// None where no key here opens it.
-    pub(in crate::commands) before: Option<Way>,
-    pub(in crate::commands) way: Way,
+    pub(in crate::commands) before: Option<ChannelConfig>,
+    pub(in crate::commands) way: ChannelConfig,
 }
 
 impl Commands {
@@ -92,7 +92,7 @@ impl Commands {
     ) -> Result<Redrafted<'a>, CommandError> {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
-        let opened = match Way::read(row, &self.vault) {
+        let opened = match ChannelConfig::read(row, &self.vault) {
             Ok(way) => Some(way),
             Err(VaultError::Store(error)) => return Err(error.into()),
             // Whoever gives all of it again does not need what was there.
@@ -174,9 +174,9 @@ impl Commands {
         id: Uuid,
         name: &str,
         kind: Kind,
-        way: &Way,
+        way: &ChannelConfig,
     ) -> Result<ActiveModel, CommandError> {
-        let place = Place::Channel { id, name };
+        let place = SecretScope::Channel { id, name };
         let (key_id, sealed) = way.sealed(place, &self.vault).map_err(refused)?;
         Ok(ActiveModel {
             name: Set(name.to_owned()),

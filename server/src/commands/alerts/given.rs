@@ -10,7 +10,7 @@ use crate::{
         BadInput,
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{Hidden, MAX_LOSING, Receiver, Way},
+    engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
     model::{check, naming},
     search::{List, Search, SearchError},
     target::{Executor, Http, Secret, Target, TargetError, check_address},
@@ -44,7 +44,7 @@ pub struct ChannelInput {
 pub(super) enum Before {
     /// There was none.
     Nothing,
-    Opened(Way),
+    Opened(ChannelConfig),
     /// No key here opens it.
     Locked {
         signed: bool,
@@ -57,24 +57,26 @@ pub(super) fn way(
     input: ChannelInput,
     before: Before,
     executor: &Executor,
-) -> Result<Way, BadInput> {
+) -> Result<ChannelConfig, BadInput> {
     let receiver = Receiver::of(kind);
     belongs(receiver, &input)?;
     let Some(receiver) = receiver else {
         let before = match before {
-            Before::Opened(Way::Email(to)) => Some(to),
-            Before::Opened(Way::Request(..)) | Before::Nothing | Before::Locked { .. } => None,
+            Before::Opened(ChannelConfig::Email(to)) => Some(to),
+            Before::Opened(ChannelConfig::Request(..))
+            | Before::Nothing
+            | Before::Locked { .. } => None,
         };
-        return recipients(input.to.or(before), executor).map(Way::Email);
+        return recipients(input.to.or(before), executor).map(ChannelConfig::Email);
     };
     let before = match before {
-        Before::Opened(Way::Request(_, hidden)) => Some(hidden),
+        Before::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
         Before::Locked { signed: true } if input.signing_secret.is_none() => {
             let problem = "is sealed with a key that this server does not have";
             let help = "give it again, or give an empty text for none";
             return Err(BadInput::new("signingSecret", "", problem, help));
         }
-        Before::Opened(Way::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
+        Before::Opened(ChannelConfig::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
     };
     let hidden = hidden(receiver, input, before)?;
     let request = hidden.request(receiver);
@@ -88,7 +90,7 @@ pub(super) fn way(
         let problem = format!("asks for `{other}`, which messages of alerts do not have");
         return Err(BadInput::new(field, "", problem, "name secrets alone: {{ secrets.name }}"));
     }
-    Ok(Way::Request(receiver, hidden))
+    Ok(ChannelConfig::Request(receiver, hidden))
 }
 
 /// Whether a channel of that kind has what is given for it.
@@ -223,10 +225,10 @@ fn refused(error: TargetError) -> BadInput {
 }
 
 /// What may be shown of a way.
-pub(super) fn shown(way: &Way) -> Value {
+pub(super) fn shown(way: &ChannelConfig) -> Value {
     let (receiver, hidden) = match way {
-        Way::Request(receiver, hidden) => (*receiver, hidden),
-        Way::Email(to) => return json!({ "to": to }),
+        ChannelConfig::Request(receiver, hidden) => (*receiver, hidden),
+        ChannelConfig::Email(to) => return json!({ "to": to }),
     };
     let address = shown_address(receiver, &hidden.url);
     let mut shown = json!({ "origin": origin(&hidden.url), "url": address });

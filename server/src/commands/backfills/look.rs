@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::{
     access::{Permit, Reader},
     commands::{BadInput, CommandError, Commands},
-    engine::planning::backfill::{MAX, Standing, Window, selects, survey},
+    engine::planning::backfill::{InstantState, MAX, Window, selects, survey},
     store::{namespaces, schedules},
 };
 
@@ -40,7 +40,7 @@ pub struct Looked {
     /// When.
     pub fire: Fire,
     /// What it has come to.
-    pub standing: Standing,
+    pub standing: InstantState,
     /// The ledger's row that accounts for it.
     pub fire_id: Option<Uuid>,
     /// Whether a backfill would run it.
@@ -110,14 +110,14 @@ impl Commands {
             facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
             let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
             let standing = match facts.standing() {
-                Standing::Missing if is_suppressed => Standing::Suppressed,
-                Standing::Missing if is_forgotten => Standing::Forgotten,
-                standing @ (Standing::Missing
-                | Standing::Failed
-                | Standing::Succeeded
-                | Standing::Live
-                | Standing::Suppressed
-                | Standing::Forgotten) => standing,
+                InstantState::Missing if is_suppressed => InstantState::Suppressed,
+                InstantState::Missing if is_forgotten => InstantState::Forgotten,
+                standing @ (InstantState::Missing
+                | InstantState::Failed
+                | InstantState::Succeeded
+                | InstantState::Live
+                | InstantState::Suppressed
+                | InstantState::Forgotten) => standing,
             };
             let selected = selects(wanted.mode, standing);
             Looked { fire, standing, fire_id: facts.fire_id(), selected }

@@ -15,4 +15,4 @@ mod standing;
 pub use events::{Event, Shown, When, events};
 pub use open::{Opened, open};
 pub(crate) use open::{PREFIX, hashed};
-pub use standing::{Standing, standing};
+pub use standing::{BadgeCounts, standing};

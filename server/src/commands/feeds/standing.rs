@@ -11,7 +11,7 @@ use crate::{
 
 /// How the schedules of a badge stand, by the last run of each that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct BadgeCounts {
     /// The schedule's name, where it is one.
     pub schedule: Option<String>,
     /// The last run succeeded.
@@ -24,7 +24,7 @@ pub struct Standing {
     pub paused: usize,
 }
 
-impl Standing {
+impl BadgeCounts {
     /// Of how many schedules this tells.
     pub fn total(&self) -> usize {
         self.passing + self.failing + self.unknown + self.paused
@@ -48,7 +48,7 @@ impl Standing {
 }
 
 /// How what a badge shows stands now.
-pub async fn standing(commands: &Commands, opened: &Opened) -> Result<Standing, CommandError> {
+pub async fn standing(commands: &Commands, opened: &Opened) -> Result<BadgeCounts, CommandError> {
     let found = shown(commands, opened).await?;
     // The badge of a schedule that was deleted still says whose it is.
     let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());
@@ -57,7 +57,7 @@ pub async fn standing(commands: &Commands, opened: &Opened) -> Result<Standing, 
     let last = batches::last_settled_runs(&commands.store, &ids).await?;
     let last: HashMap<Uuid, run::State> =
         last.into_iter().filter_map(|run| Some((run.schedule_id?, run.state))).collect();
-    let mut standing = Standing { schedule, ..Standing::default() };
+    let mut standing = BadgeCounts { schedule, ..BadgeCounts::default() };
     for row in &rows {
         standing.add(row, last.get(&row.id).copied());
     }

@@ -9,9 +9,9 @@ use super::vault::{refused, sealed};
 use crate::{
     access::Owner,
     commands::{CommandError, Commands, audit::Entry},
-    engine::alerting::alerts::Way,
+    engine::alerting::alerts::ChannelConfig,
     store::{DatabaseTransaction, StoreError, alerts, secrets},
-    vault::{Place, Sealed, Vault, VaultError},
+    vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
 /// So many are sealed anew in one transaction.
@@ -64,7 +64,7 @@ impl Sealable for secret::Model {
     }
 
     fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError> {
-        let place = Place::Secret { namespace: self.namespace_id, name: &self.name };
+        let place = SecretScope::Secret { namespace: self.namespace_id, name: &self.name };
         vault.seal(place, &vault.open(place, &sealed(self))?)
     }
 
@@ -91,8 +91,8 @@ impl Sealable for alert_channel::Model {
     }
 
     fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError> {
-        let place = Place::Channel { id: self.id, name: &self.name };
-        let (key_id, sealed) = Way::read(self, vault)?.sealed(place, vault)?;
+        let place = SecretScope::Channel { id: self.id, name: &self.name };
+        let (key_id, sealed) = ChannelConfig::read(self, vault)?.sealed(place, vault)?;
         let key_id = key_id.ok_or_else(|| VaultError::broken(place))?;
         Ok(Sealed { key_id, text: sealed.0 })
     }

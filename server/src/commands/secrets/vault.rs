@@ -14,7 +14,7 @@ use crate::{
     model::check,
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, secrets},
-    vault::{Place, Sealed, Vault, VaultError},
+    vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
 /// What is shorter cannot be told from other texts when it is to be masked.
@@ -59,7 +59,7 @@ impl Commands {
         check_value(&new.value)?;
         let reason = new.reason.as_deref();
         reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
-        let place = Place::Secret { namespace, name: &new.name };
+        let place = SecretScope::Secret { namespace, name: &new.name };
         // With another key, this server and those that hold the right one would not open each
         // other's secrets: nor may two servers with different keys both set the first one.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
@@ -133,7 +133,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let row = secrets::by_id(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("secret", id))?;
-        let place = Place::Secret { namespace: row.namespace_id, name: &row.name };
+        let place = SecretScope::Secret { namespace: row.namespace_id, name: &row.name };
         let there = self.vault.open(place, &sealed(&row)).map_err(refused)?;
         if there.expose_secret() == value.expose_secret() {
             return Ok(());

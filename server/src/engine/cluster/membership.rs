@@ -6,7 +6,7 @@ use std::{collections::HashSet, sync::Arc};
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use super::{Cluster, Fleet, Reading, Standing};
+use super::{Cluster, Fleet, NodeReadiness, Reading};
 use crate::{
     clock::Clock,
     engine::{
@@ -18,8 +18,8 @@ use crate::{
     random::new_id,
     store::{
         Refusing, Store,
-        holds::Hold,
-        nodes::{Beat, Heartbeat, Joining},
+        holds::RunLease,
+        nodes::{Beat, BeatOutcome, Joining},
     },
 };
 
@@ -117,7 +117,7 @@ impl Pulse {
     }
 
     /// Says that the node is alive, and how its clock stands.
-    async fn beat(&self, node: Uuid) -> Result<Heartbeat, EngineError> {
+    async fn beat(&self, node: Uuid) -> Result<BeatOutcome, EngineError> {
         let core = &self.core;
         let held = i32::try_from(core.registry.count()).unwrap_or(i32::MAX);
         let mut told_again = false;
@@ -126,7 +126,7 @@ impl Pulse {
             let asked = core.clock.wall();
             let beat = Beat { held, clock_offset_ms, redis_problem: None };
             let beat = core.cluster.beat(&core.store, node, beat).await?;
-            let Heartbeat::Alive(at) = beat else { return Ok(beat) };
+            let BeatOutcome::Alive(at) = beat else { return Ok(beat) };
             // That it has become right or wrong, the others are told at once.
             if !core.note_clock(asked, at.utc()) || told_again {
                 return Ok(beat);
@@ -139,7 +139,7 @@ impl Pulse {
     /// its name.
     async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
         let core = &self.core;
-        if core.cluster.standing(&core.clock) == Standing::Draining {
+        if core.cluster.standing(&core.clock) == NodeReadiness::Draining {
             // It was to take on nothing, and what it held is others' by now.
             return Ok(false);
         }
@@ -177,13 +177,13 @@ impl Service for Pulse {
         let core = &self.core;
         let node = core.node_id().await;
         let mut report = PulseReport::default();
-        if self.beat(node).await? == Heartbeat::Lost {
+        if self.beat(node).await? == BeatOutcome::Lost {
             report.rejoined = self.rejoin(node).await?;
             report.is_usurped = !report.rejoined;
         }
         let node = core.node_id().await;
         // At each beat: an attempt may have begun under the old life while the new one did.
-        let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
+        let is_lost = |hold: &RunLease| report.is_usurped || hold.node_id != node;
         report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
         core.cluster.watch(&living, core.clock.instant());
@@ -247,8 +247,8 @@ impl Service for Canceller {
         // Looked at before the tables: what is held by then is there, unless it was lost. What is
         // held by another life of this node is not asked about here, and no business of this round.
         let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
-        let there: HashSet<Hold> = core.store.held_by(node).await?.into_iter().collect();
-        let gone: HashSet<Hold> = held.filter(|hold| !there.contains(hold)).collect();
+        let there: HashSet<RunLease> = core.store.held_by(node).await?.into_iter().collect();
+        let gone: HashSet<RunLease> = held.filter(|hold| !there.contains(hold)).collect();
         let lost = core.registry.stop(StopReason::Lost, |hold| gone.contains(hold));
         Ok(CancellerReport { stopped, lost })
     }

@@ -26,7 +26,7 @@ mod namesake;
 pub(crate) mod relay;
 
 pub use super::core::nodes::{
-    Cluster, Fleet, Issue, SHARDS, Standing, issues, owners, places, redis,
+    Cluster, Fleet, Issue, NodeReadiness, SHARDS, issues, owners, places, redis,
 };
 pub(crate) use super::core::nodes::{Comparison, describe};
 pub(super) use super::core::nodes::{Reading, Share, own_process};

@@ -22,7 +22,7 @@ use crate::{
 
 /// What a newcomer does about the life that bears its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum NameVerdict {
     /// Takes its place: it is gone.
     Free,
     /// Refuses to start: it lives.
@@ -36,15 +36,15 @@ const MARGIN: Duration = Duration::from_millis(1_500);
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(250);
 
-fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> Way {
+fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
     let process = &namesake.node.process;
     if namesake.is_over(expiry) || (!process.is_empty() && process == own) {
-        return Way::Free;
+        return NameVerdict::Free;
     }
     match goes_on {
-        Some(true) => Way::Taken,
-        Some(false) => Way::Free,
-        None => Way::Unclear,
+        Some(true) => NameVerdict::Taken,
+        Some(false) => NameVerdict::Free,
+        None => NameVerdict::Unclear,
     }
 }
 
@@ -58,9 +58,9 @@ pub(in crate::engine) async fn make_way(
     let Some(mut first) = namesake(store, cluster).await? else { return Ok(()) };
     let alive = goes_on(&first.node.process);
     match way(&first, &own_process(), alive, settings.heartbeat_expiry) {
-        Way::Free => return Ok(()),
-        Way::Taken => return Err(taken(&first)),
-        Way::Unclear => {}
+        NameVerdict::Free => return Ok(()),
+        NameVerdict::Taken => return Err(taken(&first)),
+        NameVerdict::Unclear => {}
     }
     let mut wait = settings.heartbeat_interval + MARGIN;
     // It must be heard even where this process does not hear it in Redis: it answers in its row,
@@ -141,11 +141,15 @@ mod tests {
         let mut namesake = member("a");
         namesake.node.process = "boot pid 7 100".to_owned();
         let way = |namesake: &Living, goes_on| way_of(namesake, "boot pid 8 9", goes_on, EXPIRY);
-        assert_eq!(way(&namesake, Some(true)), Way::Taken);
-        assert_eq!(way(&namesake, Some(false)), Way::Free);
-        assert_eq!(way(&namesake, None), Way::Unclear);
+        assert_eq!(way(&namesake, Some(true)), NameVerdict::Taken);
+        assert_eq!(way(&namesake, Some(false)), NameVerdict::Free);
+        assert_eq!(way(&namesake, None), NameVerdict::Unclear);
         namesake.silence = Duration::from_secs(31);
-        assert_eq!(way(&namesake, Some(true)), Way::Free, "frozen for longer than it may be");
+        assert_eq!(
+            way(&namesake, Some(true)),
+            NameVerdict::Free,
+            "frozen for longer than it may be"
+        );
     }
 
     #[test]
@@ -154,13 +158,13 @@ mod tests {
         (namesake.node.beats_in, namesake.silence) = (BeatsIn::Redis, EXPIRY * 9);
         namesake.read_at = Timestamp(1_000_000);
         let way = |namesake: &Living, goes_on| way_of(namesake, "", goes_on, EXPIRY);
-        assert_eq!(way(&namesake, None), Way::Unclear);
-        assert_eq!(way(&namesake, Some(true)), Way::Taken);
-        assert_eq!(way(&namesake, Some(false)), Way::Free);
+        assert_eq!(way(&namesake, None), NameVerdict::Unclear);
+        assert_eq!(way(&namesake, Some(true)), NameVerdict::Taken);
+        assert_eq!(way(&namesake, Some(false)), NameVerdict::Free);
         namesake.node.doubted_at = Some(Timestamp(970_000));
-        assert_eq!(way(&namesake, None), Way::Unclear, "it may still answer");
+        assert_eq!(way(&namesake, None), NameVerdict::Unclear, "it may still answer");
         namesake.node.doubted_at = Some(Timestamp(969_999));
-        assert_eq!(way(&namesake, None), Way::Free);
+        assert_eq!(way(&namesake, None), NameVerdict::Free);
     }
 
     #[test]
@@ -178,6 +182,6 @@ mod tests {
     fn an_earlier_life_in_the_same_process_is_over() {
         let mut namesake = member("a");
         namesake.node.process = "boot pid 8 9".to_owned();
-        assert_eq!(way(&namesake, "boot pid 8 9", Some(true), EXPIRY), Way::Free);
+        assert_eq!(way(&namesake, "boot pid 8 9", Some(true), EXPIRY), NameVerdict::Free);
     }
 }

@@ -30,10 +30,10 @@ use tokio::sync::{Notify, RwLock, futures::Notified, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use self::nodes::{Cluster, Comparison, Standing};
+use self::nodes::{Cluster, Comparison, NodeReadiness};
 use super::{
     EngineError, Settings, Signals,
-    places::{Claim, NoPlace, Place, Places},
+    places::{Claim, HeldPlace, NoPlace, Places},
     signals::Kind,
 };
 use crate::{
@@ -41,7 +41,7 @@ use crate::{
     model::{calendars::Calendars, definition::Definitions},
     store::{
         DatabaseTransaction, Store,
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
     },
     target::Executor,
     telemetry::Metrics,
@@ -142,12 +142,15 @@ impl Core {
     /// Whether this node may claim, recover and remove. A clock that seems to have been stepped is
     /// compared with the database's before it is believed.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
-        Ok(self.comparison().standing().await? == Standing::Ready)
+        Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
     /// Whether this node may take runs: their times are all nodes', whatever its zone data is.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
-        Ok(matches!(self.comparison().standing().await?, Standing::Ready | Standing::OldZones))
+        Ok(matches!(
+            self.comparison().standing().await?,
+            NodeReadiness::Ready | NodeReadiness::OldZones
+        ))
     }
 
     /// Whether the nodes schedule by other zone data than this one's: then it moves no cursor in `tx`.
@@ -185,7 +188,7 @@ impl Core {
     }
 
     /// A place for a run, if there is one that it may have.
-    pub(super) fn place(&self, claim: &Claim) -> Result<Place, NoPlace> {
+    pub(super) fn place(&self, claim: &Claim) -> Result<HeldPlace, NoPlace> {
         let place = self.places.take(claim, &self.clock);
         if let Err(NoPlace::Share(holder)) = &place {
             self.metrics.held_back(holder.kind());
@@ -194,7 +197,7 @@ impl Core {
     }
 
     /// Remembers an attempt that begins, and after how long it counts as stuck.
-    pub(super) fn hold(&self, hold: Hold, limit: Option<Duration>) -> AttemptHandle {
+    pub(super) fn hold(&self, hold: RunLease, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
     }
@@ -239,7 +242,7 @@ impl Core {
     }
 
     /// The attempts of this node that have outlived every limit and are still its own.
-    pub(super) fn outlived(&self) -> HashSet<Hold> {
+    pub(super) fn outlived(&self) -> HashSet<RunLease> {
         self.registry.outlived(self.clock.instant())
     }
 

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::starting::StartingAttempts;
-use crate::store::holds::Hold;
+use crate::store::holds::RunLease;
 
 /// What this node knows of its attempts.
 #[derive(Debug, Default)]
@@ -27,13 +27,13 @@ pub(in crate::engine) struct AttemptRegistry {
     /// The next [`AttemptHandle`]'s.
     serials: AtomicU64,
     /// Attempts that have ended and are not settled yet.
-    settling: Mutex<HashMap<Uuid, Hold>>,
+    settling: Mutex<HashMap<Uuid, RunLease>>,
 }
 
 /// An attempt that this node works on.
 #[derive(Debug, Clone)]
 struct AtWork {
-    hold: Hold,
+    hold: RunLease,
     /// The [`AttemptHandle`] on it.
     serial: u64,
     stop: CancellationToken,
@@ -46,7 +46,7 @@ struct AtWork {
 /// lost the first, are told apart by it.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct AttemptHandle {
-    pub(in crate::engine) hold: Hold,
+    pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) stop: CancellationToken,
     serial: u64,
 }
@@ -71,7 +71,7 @@ impl AttemptRegistry {
     /// work then.
     pub(super) fn start(
         &self,
-        hold: Hold,
+        hold: RunLease,
         outlives: Option<Instant>,
         show: impl FnOnce(usize),
     ) -> AttemptHandle {
@@ -115,7 +115,7 @@ impl AttemptRegistry {
     }
 
     /// Forgets an attempt that is settled, or never will be.
-    pub(in crate::engine) fn forget(&self, hold: &Hold) {
+    pub(in crate::engine) fn forget(&self, hold: &RunLease) {
         let mut settling = lock(&self.settling);
         if settling.get(&hold.run_id) == Some(hold) {
             settling.remove(&hold.run_id);
@@ -123,7 +123,7 @@ impl AttemptRegistry {
     }
 
     /// Whether this node works on an attempt, or is about to begin or to settle it.
-    pub(in crate::engine) fn knows(&self, hold: &Hold) -> bool {
+    pub(in crate::engine) fn knows(&self, hold: &RunLease) -> bool {
         // In this order: an attempt that goes from one to the next is in both for a moment, never
         // in none.
         self.starting.has(hold)
@@ -132,7 +132,11 @@ impl AttemptRegistry {
     }
 
     /// Stops the attempts that `which` selects.
-    pub(in crate::engine) fn stop(&self, why: StopReason, which: impl Fn(&Hold) -> bool) -> usize {
+    pub(in crate::engine) fn stop(
+        &self,
+        why: StopReason,
+        which: impl Fn(&RunLease) -> bool,
+    ) -> usize {
         let mut at_work = lock(&self.at_work);
         let mut stopped = 0;
         for entry in at_work.values_mut().filter(|entry| which(&entry.hold)) {
@@ -144,7 +148,7 @@ impl AttemptRegistry {
     }
 
     /// The attempts that have outlived every limit at `now` and are still this node's own.
-    pub(super) fn outlived(&self, now: Instant) -> HashSet<Hold> {
+    pub(super) fn outlived(&self, now: Instant) -> HashSet<RunLease> {
         let has_outlived = |entry: &&AtWork| {
             entry.why != Some(StopReason::Lost) && entry.outlives.is_some_and(|at| now >= at)
         };
@@ -157,7 +161,7 @@ impl AttemptRegistry {
     }
 
     /// What this node works on, as far as it knows.
-    pub(in crate::engine) fn holds(&self) -> Vec<Hold> {
+    pub(in crate::engine) fn holds(&self) -> Vec<RunLease> {
         lock(&self.at_work).values().map(|entry| entry.hold).collect()
     }
 }

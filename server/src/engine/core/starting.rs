@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{engine::core::Core, store::holds::Hold};
+use crate::{engine::core::Core, store::holds::RunLease};
 
 /// Between two questions to a database that is away.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(in crate::engine) struct StartingAttempts {
     /// How often each was entered.
-    entered: Mutex<HashMap<Hold, usize>>,
+    entered: Mutex<HashMap<RunLease, usize>>,
 }
 
 /// Attempts that were entered, until this is dropped: when they are at work, and when the commit
@@ -25,7 +25,7 @@ pub(in crate::engine) struct StartingAttempts {
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
     all: &'a StartingAttempts,
-    holds: Vec<Hold>,
+    holds: Vec<RunLease>,
     since: Instant,
 }
 
@@ -34,9 +34,9 @@ impl StartingAttempts {
     pub(in crate::engine) fn enter(
         &self,
         since: Instant,
-        holds: impl IntoIterator<Item = Hold>,
+        holds: impl IntoIterator<Item = RunLease>,
     ) -> Beginning<'_> {
-        let holds: Vec<Hold> = holds.into_iter().collect();
+        let holds: Vec<RunLease> = holds.into_iter().collect();
         let mut entered = self.entered();
         for hold in &holds {
             *entered.entry(*hold).or_default() += 1;
@@ -46,18 +46,18 @@ impl StartingAttempts {
     }
 
     /// Whether an attempt is about to begin.
-    pub(in crate::engine) fn has(&self, hold: &Hold) -> bool {
+    pub(in crate::engine) fn has(&self, hold: &RunLease) -> bool {
         self.entered().contains_key(hold)
     }
 
-    fn entered(&self) -> MutexGuard<'_, HashMap<Hold, usize>> {
+    fn entered(&self) -> MutexGuard<'_, HashMap<RunLease, usize>> {
         self.entered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Beginning<'_> {
     /// Which of them are not to begin: see [`lost_since`].
-    pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<Hold> {
+    pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<RunLease> {
         lost_since(core, self.since, &self.holds).await
     }
 }
@@ -72,8 +72,8 @@ impl Beginning<'_> {
 pub(in crate::engine) async fn lost_since(
     core: &Core,
     mut since: Instant,
-    holds: &[Hold],
-) -> HashSet<Hold> {
+    holds: &[RunLease],
+) -> HashSet<RunLease> {
     let mut lost = HashSet::new();
     let Some(node) = holds.first().map(|hold| hold.node_id) else { return lost };
     loop {
@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
         let all = StartingAttempts::default();
-        let hold = |attempt| Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };
+        let hold =
+            |attempt| RunLease { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };
         let now = Clock::system().instant();
         let one = all.enter(now, [hold(1), hold(2)]);
         let other = all.enter(now, [hold(1)]);

@@ -14,15 +14,15 @@ use uuid::Uuid;
 use super::{
     flow,
     logs::{self, Numbers},
-    settle::{self, Standing},
+    settle::{self, AttemptContext},
 };
 use crate::{
-    engine::{core::Core, places::Place},
+    engine::{core::Core, places::HeldPlace},
     model::definition::Known,
     random,
     store::{
         StoreError,
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
         logs::NewChunk,
     },
     target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
@@ -33,13 +33,13 @@ use crate::{
 /// A run that the tables say this node works on.
 #[derive(Debug)]
 pub(in crate::engine) struct Attempt {
-    pub(in crate::engine) hold: Hold,
+    pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) known: Arc<Known>,
     /// For the run's only task; of a flow what is the same for all tasks.
     pub(in crate::engine) invocation: Invocation,
     pub(in crate::engine) run: Times,
-    pub(in crate::engine) place: Place,
+    pub(in crate::engine) place: HeldPlace,
 }
 
 /// A run's own instants.
@@ -86,8 +86,13 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 
         let now = core.agreed_now().await;
         let Ok(why) = core.let_go(&grip) else { return };
-        let standing =
-            Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };
+        let standing = AttemptContext {
+            attempt: hold.attempt,
+            max_attempts,
+            task,
+            now,
+            random: random::unit(),
+        };
         let Some(decision) = settle::settle(outcome, why, standing) else {
             core.registry.forget(&hold);
             return;
@@ -339,7 +344,7 @@ async fn fire_before(
 }
 
 /// The trace that a run of one task is for its target.
-pub(in crate::engine) fn traceparent(core: &Core, hold: &Hold) -> String {
+pub(in crate::engine) fn traceparent(core: &Core, hold: &RunLease) -> String {
     core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
 }
 

@@ -20,7 +20,7 @@ pub(in crate::engine) struct Decision {
 
 /// Where a run stands when its attempt ends.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct Standing<'a> {
+pub(in crate::engine) struct AttemptContext<'a> {
     pub(in crate::engine) attempt: i32,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) task: &'a Task,
@@ -34,7 +34,7 @@ pub(in crate::engine) struct Standing<'a> {
 pub(in crate::engine) fn settle(
     outcome: Outcome,
     why: Option<StopReason>,
-    standing: Standing<'_>,
+    standing: AttemptContext<'_>,
 ) -> Option<Decision> {
     if why == Some(StopReason::Lost) {
         return None;
@@ -85,7 +85,7 @@ pub(in crate::engine) fn settle(
 }
 
 /// Decides about an attempt that outlived its hard deadline.
-pub(in crate::engine) fn overrun(standing: Standing<'_>) -> Decision {
+pub(in crate::engine) fn overrun(standing: AttemptContext<'_>) -> Decision {
     let message = "it outlived its timeout and the time to be killed in".to_owned();
     failed(task_run::State::TimedOut, run::State::TimedOut, message, None, None, standing)
 }
@@ -96,7 +96,7 @@ fn failed(
     message: String,
     output: Option<Value>,
     why: Option<StopReason>,
-    standing: Standing<'_>,
+    standing: AttemptContext<'_>,
 ) -> Decision {
     let cancelled = why == Some(StopReason::Cancelled);
     let again = !cancelled
@@ -126,9 +126,9 @@ mod tests {
     use super::*;
     use crate::target::{Noop, Target};
 
-    fn standing(attempt: i32, max_attempts: i32, task: &Task) -> Standing<'_> {
+    fn standing(attempt: i32, max_attempts: i32, task: &Task) -> AttemptContext<'_> {
         let now = DateTime::from_timestamp(1_000, 0).unwrap();
-        Standing { attempt, max_attempts, task, now, random: 0.0 }
+        AttemptContext { attempt, max_attempts, task, now, random: 0.0 }
     }
 
     fn task() -> Task {

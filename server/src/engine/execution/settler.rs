@@ -240,11 +240,11 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::store::holds::Hold;
+    use crate::store::holds::RunLease;
 
     fn settlement(bytes: usize) -> Settlement {
         Settlement {
-            hold: Hold { run_id: Uuid::nil(), attempt: 1, node_id: Uuid::nil(), epoch: 1 },
+            hold: RunLease { run_id: Uuid::nil(), attempt: 1, node_id: Uuid::nil(), epoch: 1 },
             task: "main".to_owned(),
             task_state: task_run::State::Succeeded,
             run_state: run::State::Succeeded,

@@ -62,7 +62,7 @@ struct Inner {
 
 /// A place that is held until it is dropped.
 #[derive(Debug)]
-pub(in crate::engine) struct Place {
+pub(in crate::engine) struct HeldPlace {
     claim: Claim,
     places: Places,
 }
@@ -91,13 +91,17 @@ impl Places {
     }
 
     /// A place for the claim, if there is one and its holders have not had their share.
-    pub(in crate::engine) fn take(&self, claim: &Claim, clock: &Clock) -> Result<Place, NoPlace> {
+    pub(in crate::engine) fn take(
+        &self,
+        claim: &Claim,
+        clock: &Clock,
+    ) -> Result<HeldPlace, NoPlace> {
         self.account().take(claim.holders(), || clock.now())?;
-        Ok(Place { claim: claim.clone(), places: self.clone() })
+        Ok(HeldPlace { claim: claim.clone(), places: self.clone() })
     }
 
     /// Waits for such a place.
-    pub(in crate::engine) async fn wait(&self, claim: &Claim, clock: &Clock) -> Place {
+    pub(in crate::engine) async fn wait(&self, claim: &Claim, clock: &Clock) -> HeldPlace {
         loop {
             let freed = self.inner.freed.notified();
             if let Ok(place) = self.take(claim, clock) {
@@ -165,14 +169,14 @@ impl Default for Places {
     }
 }
 
-impl Place {
+impl HeldPlace {
     /// Whose it is.
     pub(in crate::engine) fn claim(&self) -> &Claim {
         &self.claim
     }
 }
 
-impl Drop for Place {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         self.places.account().give_back(self.claim.holders());
         self.places.inner.freed.notify_waiters();

@@ -25,7 +25,7 @@ use crate::{
     config::Role,
     engine::{
         EngineError,
-        cluster::{Cluster, LeaseTerm, Standing, lead},
+        cluster::{Cluster, LeaseTerm, NodeReadiness, lead},
         core::Core,
         service::Service,
     },
@@ -48,7 +48,7 @@ pub(in crate::engine) async fn enter(
     cluster: &Cluster,
 ) -> Result<(), EngineError> {
     let settles = cluster.roles().has(Role::Scheduler);
-    if settles && cluster.standing(clock) == Standing::Ready {
+    if settles && cluster.standing(clock) == NodeReadiness::Ready {
         adopt(store, cluster, &timetable::zone_data().version).await?;
     }
     Ok(())

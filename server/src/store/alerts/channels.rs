@@ -6,7 +6,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, db::lookups::lookups};
+
+lookups!("channel", removed: by_ids, lock, lock_all);
 
 /// The channels of a namespace by name, at most `limit`.
 pub async fn list<C: ConnectionTrait>(
@@ -26,29 +28,9 @@ pub async fn all<C: ConnectionTrait>(connection: &C, limit: u64) -> Result<Vec<M
     Ok(Entity::find().order_by_asc(Column::Id).limit(limit).all(connection).await?)
 }
 
-/// All channels of a namespace, locked until the transaction ends.
-pub async fn lock_all<C: ConnectionTrait>(
-    tx: &C,
-    namespace: Uuid,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .order_by_asc(Column::Id)
-        .lock_exclusive();
-    Ok(query.all(tx).await?)
-}
-
 /// How many channels a namespace has.
 pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
-}
-
-/// The channels of those keys, in no order.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
 /// The same, of one namespace; they are not deleted before the transaction ends.
@@ -63,11 +45,6 @@ pub async fn keep<C: ConnectionTrait>(
         .order_by_asc(Column::Id)
         .lock_shared();
     Ok(query.all(tx).await?)
-}
-
-/// The channel, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
 /// Adds a channel.

@@ -10,7 +10,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, db::lookups::lookups};
+
+lookups!("rule", removed: by_ids, lock, lock_all);
 
 /// The rules of a namespace by name, at most `limit`.
 pub async fn list<C: ConnectionTrait>(
@@ -25,18 +27,6 @@ pub async fn list<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// All rules of a namespace, locked until the transaction ends.
-pub async fn lock_all<C: ConnectionTrait>(
-    tx: &C,
-    namespace: Uuid,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .order_by_asc(Column::Id)
-        .lock_exclusive();
-    Ok(query.all(tx).await?)
-}
-
 /// The rules of all namespaces that do something.
 pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find().filter(Column::Enabled.eq(true)).order_by_asc(Column::Id);
@@ -46,19 +36,6 @@ pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, S
 /// Whether any rule of any namespace does something.
 pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
-}
-
-/// The rules of those keys, in no order.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
-}
-
-/// The rule, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
 /// Adds a rule.

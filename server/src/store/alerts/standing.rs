@@ -18,7 +18,7 @@ pub const LONGEST_STREAK: i64 = 50;
 
 /// A schedule that is due, or of which a run waits, and that nobody takes.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Waiting {
+pub struct StalledSchedule {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The tenant.
@@ -107,7 +107,7 @@ pub async fn waiting(
     before: Timestamp,
     silent: Timestamp,
     limit: u64,
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<StalledSchedule>, StoreError> {
     if namespaces.is_empty() {
         return Ok(vec![]);
     }
@@ -142,9 +142,9 @@ pub async fn waiting(
         namespaces.statement(store.dialect(), sql, values)
     };
     let due = Due::find_by_statement(statement(due)).all(store.read()).await?;
-    let mut all: Vec<Waiting> = due
+    let mut all: Vec<StalledSchedule> = due
         .into_iter()
-        .map(|Due { schedule_id, namespace_id, name, since }| Waiting {
+        .map(|Due { schedule_id, namespace_id, name, since }| StalledSchedule {
             schedule_id,
             namespace_id,
             name,
@@ -153,7 +153,7 @@ pub async fn waiting(
             since,
         })
         .collect();
-    let queued = Waiting::find_by_statement(statement(&queued));
+    let queued = StalledSchedule::find_by_statement(statement(&queued));
     all.extend(queued.all(store.read()).await?);
     let unserved = format!(
         "SELECT w.schedule_id, w.namespace_id, schedule.name, w.since, w.run_id, w.queue FROM ( \
@@ -168,8 +168,11 @@ pub async fn waiting(
     );
     let values = vec![before.0.into(), limit.cast_signed().into(), silent.0.into()];
     let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
-    let unserved =
-        Waiting::find_by_statement(namespaces.statement(store.dialect(), &unserved, values));
+    let unserved = StalledSchedule::find_by_statement(namespaces.statement(
+        store.dialect(),
+        &unserved,
+        values,
+    ));
     all.extend(unserved.all(store.read()).await?);
     Ok(all)
 }

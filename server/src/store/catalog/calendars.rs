@@ -12,28 +12,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Dialect, Page, StoreError, Window};
+use crate::store::{Dialect, Page, StoreError, Window, db::lookups::lookups};
 
-/// The living calendar of that name.
-pub async fn by_name<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    name: &str,
-) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Name.eq(name))
-        .filter(Column::DeletedAt.is_null());
-    Ok(query.one(connection).await?)
-}
-
-/// The calendars of those keys, deleted ones too.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
-}
+lookups!("calendar", kept: by_name, by_ids, of_module, lock);
 
 /// The versions of the calendars of those keys, and since when each is in force.
 pub async fn versions<C: ConnectionTrait>(
@@ -82,12 +63,6 @@ pub async fn by_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The living calendar of that key, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
-    Ok(query.one(tx).await?)
-}
-
 /// The living calendars of a namespace, by name.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
@@ -95,20 +70,6 @@ pub async fn all<C: ConnectionTrait>(
 ) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::DeletedAt.is_null())
-        .order_by_asc(Column::Name);
-    Ok(query.all(connection).await?)
-}
-
-/// The living calendars that the module declared.
-pub async fn of_module<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    module: &str,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Module.eq(module))
         .filter(Column::DeletedAt.is_null())
         .order_by_asc(Column::Name);
     Ok(query.all(connection).await?)

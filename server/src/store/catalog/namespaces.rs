@@ -7,7 +7,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window};
+use crate::store::{Page, StoreError, Window, db::lookups::lookups};
+
+lookups!("namespace", removed: by_ids);
 
 /// The namespace of that name.
 pub async fn by_name<C: ConnectionTrait>(
@@ -15,14 +17,6 @@ pub async fn by_name<C: ConnectionTrait>(
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
-}
-
-/// The namespaces of those keys, in no order.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
 /// A page of the namespaces in the order in which they were made: of all, or of those of the given

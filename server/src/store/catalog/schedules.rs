@@ -21,7 +21,12 @@ use super::{
     expected::Expected,
     many::{self, Manner, Things},
 };
-use crate::store::{Dialect, Page, Store, StoreError, Window, db::bulk::Bulk};
+use crate::store::{
+    Dialect, Page, Store, StoreError, Window,
+    db::{bulk::Bulk, lookups::lookups},
+};
+
+lookups!("schedule", kept: by_ids, of_module, lock);
 
 /// The schedule of that key, deleted or not.
 pub async fn by_id<C: ConnectionTrait>(
@@ -29,20 +34,6 @@ pub async fn by_id<C: ConnectionTrait>(
     id: Uuid,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).one(connection).await?)
-}
-
-/// The living schedule of that key, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
-    Ok(query.one(tx).await?)
-}
-
-/// The schedules of those keys, deleted ones too: history refers to them.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
 /// The living schedule of that name.
@@ -70,20 +61,6 @@ pub async fn by_names<C: ConnectionTrait>(
         .filter(Column::NamespaceId.eq(namespace))
         .filter(Column::Name.is_in(names))
         .filter(Column::DeletedAt.is_null());
-    Ok(query.all(connection).await?)
-}
-
-/// The living schedules that the module declared.
-pub async fn of_module<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    module: &str,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Module.eq(module))
-        .filter(Column::DeletedAt.is_null())
-        .order_by_asc(Column::Name);
     Ok(query.all(connection).await?)
 }
 

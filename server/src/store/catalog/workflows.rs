@@ -15,28 +15,9 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::many::{self, Manner, Things};
-use crate::store::{Dialect, Page, Store, StoreError, Window};
+use crate::store::{Dialect, Page, Store, StoreError, Window, db::lookups::lookups};
 
-/// The living workflow of that name.
-pub async fn by_name<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    name: &str,
-) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Name.eq(name))
-        .filter(Column::DeletedAt.is_null());
-    Ok(query.one(connection).await?)
-}
-
-/// The workflows of those keys, deleted ones too: history refers to them.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
-}
+lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
 /// The living workflows of a namespace by name, at most `most`.
 pub async fn all<C: ConnectionTrait>(
@@ -49,20 +30,6 @@ pub async fn all<C: ConnectionTrait>(
         .filter(Column::DeletedAt.is_null())
         .order_by_asc(Column::Name)
         .limit(most);
-    Ok(query.all(connection).await?)
-}
-
-/// The living workflows that the module declared.
-pub async fn of_module<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    module: &str,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Module.eq(module))
-        .filter(Column::DeletedAt.is_null())
-        .order_by_asc(Column::Name);
     Ok(query.all(connection).await?)
 }
 
@@ -143,12 +110,6 @@ pub async fn history<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// The living workflow, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
-    Ok(query.one(tx).await?)
-}
-
 /// See the index `workflow_name`.
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
@@ -170,7 +131,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
 
 /// A namespace, and a living workflow of it.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Place {
+pub struct NamespaceWorkflow {
     /// The namespace.
     pub namespace_id: Uuid,
     /// The workflow, unless the namespace has none of that name.
@@ -184,12 +145,12 @@ pub async fn place(
     store: &Store,
     namespace: &str,
     workflow: &str,
-) -> Result<Option<Place>, StoreError> {
+) -> Result<Option<NamespaceWorkflow>, StoreError> {
     let sql = "SELECT n.id AS namespace_id, w.id AS workflow_id, w.version FROM namespace n \
          LEFT JOIN workflow w ON w.namespace_id = n.id AND w.name = $2 AND w.deleted_at IS NULL \
          WHERE n.name = $1";
     let statement = store.dialect().statement(sql, [namespace.into(), workflow.into()]);
-    Ok(Place::find_by_statement(statement).one(store.rounds()).await?)
+    Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
 /// Those of `names` that living workflows have.

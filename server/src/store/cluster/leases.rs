@@ -61,7 +61,7 @@ pub struct HeldLease {
 }
 
 /// How a lease came to be held.
-enum Hold {
+enum LeaseOutcome {
     /// It was this node's before, in this epoch.
     Renewed(i64),
     /// It was another's, or nobody's.
@@ -159,12 +159,12 @@ impl Store {
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
         match self.hold_in(&tx, name, holder, term, over).await {
-            Ok(Some(Hold::Renewed(epoch))) => {
+            Ok(Some(LeaseOutcome::Renewed(epoch))) => {
                 self.commit_unseen(tx).await?;
                 Ok((Term::Held(epoch), None))
             }
             // That it is another's now is told to who follows the nodes.
-            Ok(Some(Hold::Taken { epoch, untold })) => {
+            Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
                     // Those that write their rows at this moment tell it with their next beat.
@@ -172,7 +172,7 @@ impl Store {
                 }
                 Ok((Term::Held(epoch), None))
             }
-            Ok(Some(Hold::Theirs(theirs))) => {
+            Ok(Some(LeaseOutcome::Theirs(theirs))) => {
                 tx.rollback().await?;
                 Ok((Term::Elsewhere, Some(theirs)))
             }
@@ -196,13 +196,13 @@ impl Store {
         holder: Uuid,
         term: i64,
         over: Option<Theirs>,
-    ) -> Result<Option<Hold>, StoreError> {
+    ) -> Result<Option<LeaseOutcome>, StoreError> {
         if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
-            return Ok(Some(Hold::Renewed(epoch)));
+            return Ok(Some(LeaseOutcome::Renewed(epoch)));
         }
         match self.term_of_another(tx, name).await? {
             Some(theirs) if !over.is_some_and(|over| over.is_still(&theirs)) => {
-                Ok(Some(Hold::Theirs(theirs)))
+                Ok(Some(LeaseOutcome::Theirs(theirs)))
             }
             Some(_) | None => self.take_lease(tx, name, holder, term, over).await,
         }
@@ -259,7 +259,7 @@ impl Store {
         holder: Uuid,
         term: i64,
         over: Option<Theirs>,
-    ) -> Result<Option<Hold>, StoreError> {
+    ) -> Result<Option<LeaseOutcome>, StoreError> {
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let concerned = "SELECT node.id FROM node WHERE node.id = $2 OR node.id IN \
             (SELECT lease.holder FROM lease WHERE lease.name = $1)";
@@ -289,7 +289,7 @@ impl Store {
             [name.into(), holder.into(), term.into(), epoch_over.into(), until_over.into()];
         let statement = self.dialect().statement(sql, values);
         let epoch = epoch(tx, statement).await?;
-        Ok(epoch.map(|epoch| Hold::Taken { epoch, untold: untold.into_iter().collect() }))
+        Ok(epoch.map(|epoch| LeaseOutcome::Taken { epoch, untold: untold.into_iter().collect() }))
     }
 
     /// Has these nodes count as changed once more: who follows them may have read them between

@@ -44,7 +44,7 @@ pub struct Joining {
 
 /// Whether a node may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heartbeat {
+pub enum BeatOutcome {
     /// It may. What the database's clock showed.
     Alive(Timestamp),
     /// It was declared dead: what it held may be another's by now.
@@ -209,7 +209,7 @@ impl Store {
 
     /// Says in its row that the node is alive, unless it was declared dead. That answers every
     /// doubt. Who follows the nodes is not woken by that, and reads it a moment later.
-    pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<Heartbeat, StoreError> {
+    pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<BeatOutcome, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             heartbeat_at: Timestamp,
@@ -226,7 +226,7 @@ impl Store {
             [node.into(), beat.held.into(), beat.clock_offset_ms.into(), beat.redis_problem.into()];
         let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
         self.commit_unseen(tx).await?;
-        Ok(row.map_or(Heartbeat::Lost, |row| Heartbeat::Alive(row.heartbeat_at)))
+        Ok(row.map_or(BeatOutcome::Lost, |row| BeatOutcome::Alive(row.heartbeat_at)))
     }
 
     /// The lives that nobody has ended, by name; also those that have been silent for long.

@@ -4,7 +4,7 @@
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
 
-use super::open::{Place, schema};
+use super::open::{DatabaseLocation, schema};
 use crate::store::{Dialect, Options, Schema, StoreError};
 
 /// What was seen.
@@ -68,7 +68,7 @@ struct File {
 
 /// Connects and looks. The file of a SQLite database must be there.
 pub async fn look(options: &Options) -> Result<Look, StoreError> {
-    let single = Place::of(&options.url)?.open_one(options).await?;
+    let single = DatabaseLocation::of(&options.url)?.open_one(options).await?;
     let dialect = Dialect::new(single.get_database_backend());
     let schema = schema(&single, &options.url).await;
     let seen = if dialect.is_postgres() {

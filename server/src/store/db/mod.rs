@@ -3,7 +3,7 @@
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `backup`, `database_file`:
 //!   what else is done with a database as a whole
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by the places of their columns
+//!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
 //! - `days`: the days that a statement touches; `live`: those in which something can be alive
 //! - `page`, `total`: lists; `changes`: wakes who follows them
 //! - `searching`: how long somebody may have the database look for something
@@ -21,6 +21,7 @@ pub(super) mod error;
 pub(super) mod faults;
 pub mod inspect;
 pub mod live;
+pub(super) mod lookups;
 pub(super) mod open;
 pub(super) mod page;
 pub(super) mod primary;

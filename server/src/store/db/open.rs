@@ -91,7 +91,7 @@ impl Store {
     /// Where the schema of a database stands. Makes the database if it is a file, changes nothing
     /// else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
-        let place = Place::of(&options.url)?;
+        let place = DatabaseLocation::of(&options.url)?;
         let single = place.open_one(options).await?;
         let schema = schema(&single, &options.url).await;
         single.close().await?;
@@ -100,7 +100,7 @@ impl Store {
 
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
-        let place = Place::of(&options.url)?;
+        let place = DatabaseLocation::of(&options.url)?;
         // Before anything is read: a migration is to surprise no server that runs.
         let path = place.path(&options.url);
         let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
@@ -136,12 +136,12 @@ impl Store {
 }
 
 /// What a URL leads to.
-pub(in crate::store) enum Place {
+pub(in crate::store) enum DatabaseLocation {
     File,
     Servers(Address),
 }
 
-impl Place {
+impl DatabaseLocation {
     pub(in crate::store) fn of(url: &str) -> Result<Self, StoreError> {
         if backend(url)? == DbBackend::Sqlite {
             make_folder(url)?;

@@ -17,7 +17,7 @@ use crate::store::{
 
 /// A fire, and the schedule whose other runs are in its way.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct BlockedFire {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The fire.
@@ -40,7 +40,7 @@ impl Store {
     pub async fn cancel_live(
         &self,
         tx: &DatabaseTransaction,
-        ways: &[Way],
+        ways: &[BlockedFire],
         most: Option<usize>,
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
@@ -67,7 +67,7 @@ impl Store {
     pub async fn terminate_live(
         &self,
         tx: &DatabaseTransaction,
-        ways: &[Way],
+        ways: &[BlockedFire],
         most: Option<usize>,
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
@@ -122,7 +122,7 @@ impl Store {
     async fn in_the_way(
         &self,
         tx: &DatabaseTransaction,
-        ways: &[Way],
+        ways: &[BlockedFire],
         more: &str,
         most: Option<usize>,
     ) -> Result<Vec<InTheWay>, StoreError> {
@@ -154,7 +154,7 @@ fn runs_of(found: &[InTheWay]) -> Bulk {
         .days(Days::of_keys("run.id", found.iter().map(|run| run.run_id)))
 }
 
-fn ways_of(ways: &[Way]) -> Bulk {
+fn ways_of(ways: &[BlockedFire]) -> Bulk {
     Bulk::default()
         .uuid("schedule_id", ways.iter().map(|way| way.schedule_id))
         .uuid("fire_id", ways.iter().map(|way| way.fire_id))

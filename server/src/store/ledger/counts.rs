@@ -121,7 +121,7 @@ impl Rollup {
 
 /// How two values become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Way {
+pub(in crate::store) enum MergeRule {
     /// They are added.
     Sum,
     /// The greater one counts.
@@ -132,33 +132,41 @@ pub(in crate::store) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Column {
     pub(in crate::store) name: &'static str,
-    pub(in crate::store) way: Way,
+    pub(in crate::store) way: MergeRule,
     pub(in crate::store) of: fn(&Counts) -> i64,
 }
 
 /// All of them.
 pub(in crate::store) const COLUMNS: [Column; 14] = [
-    Column { name: "succeeded", way: Way::Sum, of: |counts| counts.succeeded },
-    Column { name: "failed", way: Way::Sum, of: |counts| counts.failed },
-    Column { name: "timed_out", way: Way::Sum, of: |counts| counts.timed_out },
-    Column { name: "cancelled", way: Way::Sum, of: |counts| counts.cancelled },
-    Column { name: "recovered", way: Way::Sum, of: |counts| counts.recovered },
-    Column { name: "started", way: Way::Sum, of: |counts| counts.started },
-    Column { name: "duration_sum_ms", way: Way::Sum, of: |counts| counts.duration_sum_ms },
-    Column { name: "duration_max_ms", way: Way::Greatest, of: |counts| counts.duration_max_ms },
-    Column { name: "fired", way: Way::Sum, of: |counts| counts.fired },
-    Column { name: "lateness_sum_ms", way: Way::Sum, of: |counts| counts.lateness_sum_ms },
-    Column { name: "lateness_max_ms", way: Way::Greatest, of: |counts| counts.lateness_max_ms },
-    Column { name: "missed", way: Way::Sum, of: |counts| counts.missed },
-    Column { name: "skipped", way: Way::Sum, of: |counts| counts.skipped },
-    Column { name: "abandoned", way: Way::Sum, of: |counts| counts.abandoned },
+    Column { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
+    Column { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
+    Column { name: "timed_out", way: MergeRule::Sum, of: |counts| counts.timed_out },
+    Column { name: "cancelled", way: MergeRule::Sum, of: |counts| counts.cancelled },
+    Column { name: "recovered", way: MergeRule::Sum, of: |counts| counts.recovered },
+    Column { name: "started", way: MergeRule::Sum, of: |counts| counts.started },
+    Column { name: "duration_sum_ms", way: MergeRule::Sum, of: |counts| counts.duration_sum_ms },
+    Column {
+        name: "duration_max_ms",
+        way: MergeRule::Greatest,
+        of: |counts| counts.duration_max_ms,
+    },
+    Column { name: "fired", way: MergeRule::Sum, of: |counts| counts.fired },
+    Column { name: "lateness_sum_ms", way: MergeRule::Sum, of: |counts| counts.lateness_sum_ms },
+    Column {
+        name: "lateness_max_ms",
+        way: MergeRule::Greatest,
+        of: |counts| counts.lateness_max_ms,
+    },
+    Column { name: "missed", way: MergeRule::Sum, of: |counts| counts.missed },
+    Column { name: "skipped", way: MergeRule::Sum, of: |counts| counts.skipped },
+    Column { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
 ];
 
 /// The columns of counts over several minutes.
 pub(in crate::store) fn added_up() -> String {
     let columns = COLUMNS.iter().map(|column| match (column.name, column.way) {
-        (name, Way::Sum) => format!("CAST(coalesce(sum({name}), 0) AS bigint) AS {name}"),
-        (name, Way::Greatest) => format!("coalesce(max({name}), 0) AS {name}"),
+        (name, MergeRule::Sum) => format!("CAST(coalesce(sum({name}), 0) AS bigint) AS {name}"),
+        (name, MergeRule::Greatest) => format!("coalesce(max({name}), 0) AS {name}"),
     });
     columns.collect::<Vec<_>>().join(", ")
 }

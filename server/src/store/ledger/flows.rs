@@ -11,7 +11,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    holds::{Hold, RETURNED, written_holds},
+    holds::{RETURNED, RunLease, written_holds},
     runs::millis,
 };
 use crate::store::{
@@ -23,7 +23,7 @@ use crate::store::{
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Whose.
-    pub hold: Hold,
+    pub hold: RunLease,
     /// What becomes of the run.
     pub turn: Turn,
     /// Attempts that are over.
@@ -146,7 +146,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         steps: &[Step],
-    ) -> Result<HashSet<Hold>, StoreError> {
+    ) -> Result<HashSet<RunLease>, StoreError> {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }

@@ -13,7 +13,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Dialect, Store, StoreError,
+    db::{bulk::Bulk, lookups::lookups},
+};
 
 /// What a group has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
@@ -101,6 +104,8 @@ impl Store {
     }
 }
 
+lookups!("group", removed: by_ids, by_name, of_module, lock);
+
 /// The groups of a namespace by name without regard to case, as many as `limit`.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
@@ -121,23 +126,6 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// The groups of those keys, in no order.
-pub async fn by_ids<C: ConnectionTrait>(
-    connection: &C,
-    ids: &[Uuid],
-) -> Result<Vec<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
-}
-
-/// The group of that name.
-pub async fn by_name<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    name: &str,
-) -> Result<Option<Model>, StoreError> {
-    Ok(named(namespace, name).one(connection).await?)
-}
-
 /// The group of that name, which nobody deletes until the transaction ends.
 pub async fn keep_by_name<C: ConnectionTrait>(
     tx: &C,
@@ -149,24 +137,6 @@ pub async fn keep_by_name<C: ConnectionTrait>(
 
 fn named(namespace: Uuid, name: &str) -> sea_orm::Select<Entity> {
     Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Name.eq(name))
-}
-
-/// The groups that the module declared.
-pub async fn of_module<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    module: &str,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::Module.eq(module))
-        .order_by_asc(Column::Name);
-    Ok(query.all(connection).await?)
-}
-
-/// The group of that key, locked until the transaction ends.
-pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
 /// Adds a group.

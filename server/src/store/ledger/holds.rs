@@ -18,7 +18,7 @@ use crate::{
 
 /// A node's hold on an attempt. What it names must still be so for a write to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
-pub struct Hold {
+pub struct RunLease {
     /// The run.
     pub run_id: Uuid,
     /// The attempt.
@@ -33,7 +33,7 @@ pub struct Hold {
 #[derive(Clone, Debug)]
 pub struct Settlement {
     /// Whose.
-    pub hold: Hold,
+    pub hold: RunLease,
     /// The task.
     pub task: String,
     /// How the attempt ended.
@@ -66,12 +66,12 @@ pub(in crate::store) const RETURNED: &str = "run.id AS run_id, run.attempt, run.
 pub(in crate::store) async fn written_holds(
     tx: &DatabaseTransaction,
     statement: Statement,
-) -> Result<HashSet<Hold>, StoreError> {
-    Ok(Hold::find_by_statement(statement).all(tx).await?.into_iter().collect())
+) -> Result<HashSet<RunLease>, StoreError> {
+    Ok(RunLease::find_by_statement(statement).all(tx).await?.into_iter().collect())
 }
 
 /// The table `v` of a statement about holds.
-pub(in crate::store) fn of_holds(holds: impl Iterator<Item = Hold> + Clone) -> Bulk {
+pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) -> Bulk {
     Bulk::default()
         .uuid("run_id", holds.clone().map(|hold| hold.run_id))
         .int("attempt", holds.clone().map(|hold| i64::from(hold.attempt)))
@@ -90,7 +90,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         settlements: &[Settlement],
-    ) -> Result<HashSet<Hold>, StoreError> {
+    ) -> Result<HashSet<RunLease>, StoreError> {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
@@ -136,7 +136,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         settlements: &[&Settlement],
-    ) -> Result<HashSet<Hold>, StoreError> {
+    ) -> Result<HashSet<RunLease>, StoreError> {
         #[derive(PartialEq, Eq, Hash, FromQueryResult)]
         struct Row {
             run_id: Uuid,
@@ -162,7 +162,7 @@ impl Store {
             );
         let rows = Row::find_by_statement(statement).all(tx).await?;
         let rows: HashSet<Row> = rows.into_iter().collect();
-        let row = |hold: &Hold| Row { run_id: hold.run_id, attempt: hold.attempt };
+        let row = |hold: &RunLease| Row { run_id: hold.run_id, attempt: hold.attempt };
         let holds = settlements.iter().map(|settlement| settlement.hold);
         Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
     }
@@ -171,8 +171,8 @@ impl Store {
     async fn just_written(
         &self,
         tx: &DatabaseTransaction,
-        holds: impl Iterator<Item = Hold> + Clone,
-    ) -> Result<HashSet<Hold>, StoreError> {
+        holds: impl Iterator<Item = RunLease> + Clone,
+    ) -> Result<HashSet<RunLease>, StoreError> {
         let sql = format!(
             "SELECT {RETURNED} FROM v JOIN run ON run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch {{days}} \
@@ -212,24 +212,24 @@ impl Store {
     }
 
     /// What `node` works on, as far as the tables know.
-    pub async fn held_by(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+    pub async fn held_by(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         self.held_if(node, "").await
     }
 
     /// The same, as long as that life of it goes on: what one that is over holds, others take over.
-    pub async fn held_alive(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+    pub async fn held_alive(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
         self.held_if(node, goes_on).await
     }
 
-    async fn held_if(&self, node: Uuid, condition: &str) -> Result<Vec<Hold>, StoreError> {
+    async fn held_if(&self, node: Uuid, condition: &str) -> Result<Vec<RunLease>, StoreError> {
         let sql = format!(
             "SELECT id AS run_id, attempt, node_id, epoch FROM run \
              WHERE state IN ('queued', 'running', 'retrying') \
                AND state = 'running' AND node_id = $1 {condition}"
         );
         let statement = self.dialect().statement(sql, [node.into()]);
-        Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
+        Ok(RunLease::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
@@ -237,7 +237,7 @@ impl Store {
     pub async fn disown_if_held(
         &self,
         tx: &DatabaseTransaction,
-        holds: &[Hold],
+        holds: &[RunLease],
     ) -> Result<u64, StoreError> {
         if holds.is_empty() {
             return Ok(0);

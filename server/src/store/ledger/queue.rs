@@ -16,7 +16,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Waiting {
+pub struct WaitingRun {
     /// The run.
     pub id: Uuid,
     /// The schedule, if one was involved.
@@ -132,7 +132,7 @@ impl Store {
         taker: Taker<'_>,
         now: Timestamp,
         limit: u64,
-    ) -> Result<Vec<Waiting>, StoreError> {
+    ) -> Result<Vec<WaitingRun>, StoreError> {
         let dialect = self.dialect();
         let tags = serde_json::json!(taker.tags).to_string();
         let mut values: Vec<Value> =
@@ -162,7 +162,7 @@ impl Store {
             dialect.skip_locked("run")
         );
         let statement = dialect.statement(sql, values.clone());
-        let mut waiting = Waiting::find_by_statement(statement).all(tx).await?;
+        let mut waiting = WaitingRun::find_by_statement(statement).all(tx).await?;
         if self.is_any_grouped(tx, now).await? {
             let next = dialect.first_of_each(
                 "run",
@@ -177,7 +177,7 @@ impl Store {
                 what(&format!("room {next}"))
             );
             let statement = dialect.statement(sql, values);
-            waiting.extend(Waiting::find_by_statement(statement).all(tx).await?);
+            waiting.extend(WaitingRun::find_by_statement(statement).all(tx).await?);
             waiting.sort_by_key(|run| (Reverse(run.priority), run.available_at.0, run.id));
             waiting.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     handoffs::{Decided, INTENT_COLUMNS, Intent},
-    holds::{Hold, of_holds},
+    holds::{RunLease, of_holds},
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
@@ -64,7 +64,7 @@ pub struct Stray {
 pub struct Overdue {
     /// Whose.
     #[sea_orm(nested)]
-    pub hold: Hold,
+    pub hold: RunLease,
     /// The deadline. Of a run of several tasks each step has its own.
     pub hard_deadline_at: Timestamp,
     /// What it runs.
@@ -243,7 +243,7 @@ impl Store {
     pub async fn lock_if_held(
         &self,
         tx: &DatabaseTransaction,
-        holds: &[Hold],
+        holds: &[RunLease],
     ) -> Result<Vec<Stray>, StoreError> {
         if holds.is_empty() {
             return Ok(Vec::new());

@@ -13,7 +13,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    counts::{COLUMNS, Column, Rollup, Way},
+    counts::{COLUMNS, Column, MergeRule, Rollup},
     spread::Spread,
 };
 use crate::store::{
@@ -167,8 +167,8 @@ impl Store {
             rows = rows.int(name, rollups.iter().map(|(_, rollup)| of(&rollup.counts)));
             names.push(name);
             set.push(match way {
-                Way::Sum => format!("{name} = run_stat.{name} + excluded.{name}"),
-                Way::Greatest => format!(
+                MergeRule::Sum => format!("{name} = run_stat.{name} + excluded.{name}"),
+                MergeRule::Greatest => format!(
                     "{name} = CASE WHEN excluded.{name} > run_stat.{name} \
                        THEN excluded.{name} ELSE run_stat.{name} END"
                 ),

@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 
 /// How many runs wait for a node with the same tags.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Waiting {
+pub struct WaitingCount {
     /// The tags.
     pub runs_on: Strings,
     /// The runs.
@@ -53,7 +53,7 @@ pub async fn waiting(
     store: &Store,
     scope: &Scope,
     now: Timestamp,
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<WaitingCount>, StoreError> {
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into()];
     let mut narrowed = String::new();
@@ -75,5 +75,5 @@ pub async fn waiting(
         dialect.live_runs("run.id", now)
     );
     let statement = dialect.statement(sql, values);
-    Ok(Waiting::find_by_statement(statement).all(store.read()).await?)
+    Ok(WaitingCount::find_by_statement(statement).all(store.read()).await?)
 }

@@ -21,7 +21,7 @@ use crate::store::{Page, Store, StoreError, Total, Window};
 
 /// Where a schedule stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ScheduleStatus {
     /// It will fire.
     Active,
     /// Somebody paused it.
@@ -40,7 +40,7 @@ pub struct Filter {
     /// They have the tag.
     pub tag: Option<String>,
     /// They stand so.
-    pub standing: Option<Standing>,
+    pub standing: Option<ScheduleStatus>,
     /// They run the workflow of that name.
     pub workflow: Option<String>,
     /// They are among these; with false, they are not.
@@ -171,17 +171,17 @@ pub(in crate::store) fn matching(
         })
         .apply_if(filter.standing, |query, standing| {
             query.filter(match standing {
-                Standing::Active => {
+                ScheduleStatus::Active => {
                     let fires = Condition::any().add(Column::NextScheduledAt.is_not_null());
                     Condition::all().add(Column::Enabled.eq(true)).add(fires.add(is_manual()))
                 }
-                Standing::Paused => Condition::all().add(Column::Enabled.eq(false)),
-                Standing::Finished => Condition::all()
+                ScheduleStatus::Paused => Condition::all().add(Column::Enabled.eq(false)),
+                ScheduleStatus::Finished => Condition::all()
                     .add(Column::Enabled.eq(true))
                     .add(Column::NextScheduledAt.is_null())
                     .add(is_manual().not())
                     .add(spent().not()),
-                Standing::Exhausted => Condition::all()
+                ScheduleStatus::Exhausted => Condition::all()
                     .add(Column::Enabled.eq(true))
                     .add(Column::NextScheduledAt.is_null())
                     .add(spent()),

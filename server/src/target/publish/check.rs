@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{
     definition::{Broker, Connection, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs},
-    place::Place,
+    place::HostPort,
     queue,
 };
 use crate::target::{TargetError, egress::Egress};
@@ -103,7 +103,7 @@ fn connection(
     }
     for (index, server) in connection.servers.iter().enumerate() {
         let field = format!("{servers}[{index}]");
-        let place = Place::read(server, default_port(broker)).map_err(|problem| {
+        let place = HostPort::read(server, default_port(broker)).map_err(|problem| {
             TargetError::invalid(&field, problem, "write `host` or `host:port`, without a template")
         })?;
         let address = match place.host {

@@ -8,7 +8,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use url::Host;
 
-use super::{place::Place, problem::Problem};
+use super::{place::HostPort, problem::Problem};
 use crate::{
     clock::Clock,
     target::egress::{Egress, NameRefused, Resolver},
@@ -42,13 +42,17 @@ impl Dialer {
     }
 
     /// Opens a connection.
-    pub(super) async fn dial(&self, place: &Place, tls: bool) -> Result<Box<dyn Stream>, Problem> {
+    pub(super) async fn dial(
+        &self,
+        place: &HostPort,
+        tls: bool,
+    ) -> Result<Box<dyn Stream>, Problem> {
         let stream = self.connect(place).await?;
         if tls { self.encrypt(place, stream).await } else { Ok(Box::new(stream)) }
     }
 
     /// Opens a connection that is not encrypted yet, where a protocol begins in the clear.
-    pub(super) async fn connect(&self, place: &Place) -> Result<TcpStream, Problem> {
+    pub(super) async fn connect(&self, place: &HostPort) -> Result<TcpStream, Problem> {
         let mut last = None;
         for address in self.addresses(place).await? {
             match TcpStream::connect(address).await {
@@ -67,7 +71,7 @@ impl Dialer {
     /// Encrypts it.
     pub(super) async fn encrypt(
         &self,
-        place: &Place,
+        place: &HostPort,
         stream: TcpStream,
     ) -> Result<Box<dyn Stream>, Problem> {
         let failed = |cause: String| Problem::broken(format!("TLS with {place} failed: {cause}"));
@@ -83,7 +87,7 @@ impl Dialer {
         Ok(Box::new(stream.map_err(|error| failed(root(&error)))?))
     }
 
-    async fn addresses(&self, place: &Place) -> Result<Vec<SocketAddr>, Problem> {
+    async fn addresses(&self, place: &HostPort) -> Result<Vec<SocketAddr>, Problem> {
         let address = match &place.host {
             Host::Domain(name) => {
                 let found = self.resolver.admitted(name).await.map_err(|error| {

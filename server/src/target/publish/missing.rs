@@ -7,7 +7,7 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::{
-    definition::Sqs, dial::Dialer, event::Message, place::Place, pool::Session, problem::Problem,
+    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::Session, problem::Problem,
 };
 
 fn missing() -> Problem {
@@ -16,7 +16,7 @@ fn missing() -> Problem {
 
 pub(super) async fn connect<T>(
     _: &Arc<Dialer>,
-    _: &Place,
+    _: &HostPort,
     _: &T,
 ) -> Result<Arc<dyn Session>, Problem> {
     Err(missing())

@@ -18,7 +18,7 @@ use super::{
     dial::{Dialer, Stream, lost},
     event::Message,
     link::{Codec, Link},
-    place::Place,
+    place::HostPort,
     pool::Session,
     problem::Problem,
 };
@@ -45,7 +45,7 @@ const MAX_INFO: u64 = 64 * 1024;
 /// Connects and signs in.
 pub(super) async fn connect(
     dialer: &Dialer,
-    place: &Place,
+    place: &HostPort,
     nats: &Nats,
 ) -> Result<Arc<dyn Session>, Problem> {
     let refused =

@@ -4,12 +4,12 @@ use url::Host;
 
 /// A server: what a name or an address stands for, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct HostPort {
     pub(super) host: Host,
     pub(super) port: u16,
 }
 
-impl Place {
+impl HostPort {
     /// Reads `host` or `host:port`.
     pub(super) fn read(text: &str, default_port: u16) -> Result<Self, String> {
         let (host, port) = match text.rsplit_once(':') {
@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
@@ -46,11 +46,11 @@ mod tests {
             ("[::1]:9", "[::1]:9"),
             ("0x7f.1:80", "127.0.0.1:80"),
         ] {
-            assert_eq!(Place::read(text, 4222).unwrap().to_string(), shown);
+            assert_eq!(HostPort::read(text, 4222).unwrap().to_string(), shown);
         }
         for text in ["", ":1", "a:0", "a:70000", "a:b", "a b", "user@a", "a/b", "{{ x }}", "a:1:2"]
         {
-            assert!(Place::read(text, 4222).is_err(), "{text}");
+            assert!(HostPort::read(text, 4222).is_err(), "{text}");
         }
     }
 }

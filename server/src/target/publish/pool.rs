@@ -19,7 +19,7 @@ use super::{
     definition::Broker,
     dial::{CONNECT, Dialer},
     event::Message,
-    place::Place,
+    place::HostPort,
     problem::Problem,
     report::{BrokerReport, Counted},
 };
@@ -171,7 +171,7 @@ impl Pool {
         let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
         let mut last = None;
         for server in servers {
-            let place = Place::read(server, default_port(broker)).map_err(Problem::broken)?;
+            let place = HostPort::read(server, default_port(broker)).map_err(Problem::broken)?;
             let connecting = self.connect_to(broker, &place);
             match self.dialer.clock.timeout(CONNECT, connecting).await {
                 Ok(Ok(session)) => return Ok(session),
@@ -189,7 +189,7 @@ impl Pool {
     async fn connect_to(
         &self,
         broker: &Broker,
-        place: &Place,
+        place: &HostPort,
     ) -> Result<Arc<dyn Session>, Problem> {
         let dialer = &self.dialer;
         match broker {

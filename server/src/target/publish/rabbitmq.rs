@@ -23,7 +23,7 @@ use super::{
     dial::{Dialer, Stream, lost},
     event::Message,
     link::{Codec, Link},
-    place::Place,
+    place::HostPort,
     pool::Session,
     problem::Problem,
 };
@@ -36,7 +36,7 @@ const MAX_FRAME: u32 = 128 * 1024;
 /// Connects and signs in.
 pub(super) async fn connect(
     dialer: &Dialer,
-    place: &Place,
+    place: &HostPort,
     rabbitmq: &Rabbitmq,
 ) -> Result<Arc<dyn Session>, Problem> {
     let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;

@@ -11,7 +11,7 @@ use super::{
     dial::Dialer,
     event::Message,
     link::{Codec, Link},
-    place::Place,
+    place::HostPort,
     pool::Session,
     problem::Problem,
 };
@@ -19,7 +19,7 @@ use super::{
 /// Connects and signs in.
 pub(super) async fn connect(
     dialer: &Dialer,
-    place: &Place,
+    place: &HostPort,
     redis: &Redis,
 ) -> Result<Arc<dyn Session>, Problem> {
     let stream = dialer.dial(place, redis.connection.tls).await?;

@@ -16,7 +16,7 @@ use tower_sessions::{Session, session::Id};
 
 use super::{
     address,
-    session::{SignedIn, Standing},
+    session::{SessionState, SignedIn},
     session_store::{SessionStore, hashed},
 };
 use crate::{
@@ -184,9 +184,9 @@ async fn standing(
     let Some(user) = user else { return Ok(None) };
     let now = web.clock.now();
     match signed_in.standing(&user, &web.config.session, now) {
-        Standing::Good => Ok(Some((user, None))),
-        Standing::Renew => Ok(Some((user, Some(signed_in.renewed(now))))),
-        Standing::Over => {
+        SessionState::Good => Ok(Some((user, None))),
+        SessionState::Renew => Ok(Some((user, Some(signed_in.renewed(now))))),
+        SessionState::Over => {
             session.flush().await.map_err(failed)?;
             Ok(None)
         }

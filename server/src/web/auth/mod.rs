@@ -10,7 +10,7 @@
 //!
 //! - `login`: signing in and out
 //! - `oidc`: the browser's way to the identity provider and back
-//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too; `looks`: one
+//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too; `lookup_cache`: one
 //!   look at a token for several requests
 //! - `session`: what a session keeps, and when it ends
 //! - `session_store`: where tower-sessions keeps it
@@ -19,7 +19,7 @@ mod address;
 mod device;
 mod identity;
 mod login;
-mod looks;
+mod lookup_cache;
 mod oidc;
 mod session;
 mod session_store;
@@ -27,6 +27,6 @@ mod session_store;
 pub(super) use address::client as client_address;
 pub(super) use identity::{Asking, Credential, identify, reason_in, recognize};
 pub(super) use login::{login, logout};
-pub(super) use looks::Looks;
+pub(super) use lookup_cache::LookupCache;
 pub(super) use oidc::{begin, callback, methods};
 pub use session_store::SessionStore;

@@ -23,7 +23,7 @@ pub(super) struct SignedIn {
 
 /// Whether a session still stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SessionState {
     Good,
     /// Good, and old enough to be written again, so that it does not end while it is used.
     Renew,
@@ -54,18 +54,18 @@ impl SignedIn {
         user: &user::Model,
         limits: &config::Session,
         now: DateTime<Utc>,
-    ) -> Standing {
+    ) -> SessionState {
         let older = |since: DateTime<Utc>, than: std::time::Duration| {
             TimeDelta::from_std(than).is_ok_and(|than| now - since > than)
         };
         let over = older(self.since, limits.absolute.0) || older(self.renewed, limits.idle.0);
         let ended = user.sessions_from.is_some_and(|from| self.since < from.utc());
         if over || ended || user.disabled_at.is_some() || self.mark != mark(&user.password_hash) {
-            Standing::Over
+            SessionState::Over
         } else if older(self.renewed, limits.idle.0 / 20) {
-            Standing::Renew
+            SessionState::Renew
         } else {
-            Standing::Good
+            SessionState::Good
         }
     }
 }
@@ -104,19 +104,19 @@ mod tests {
     fn a_session_that_is_used_goes_on_until_its_absolute_end() {
         let (user, limits) = (user(), config::Session::default());
         let mut session = SignedIn::new(&user, String::new(), hour(0));
-        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Good);
+        assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Good);
         for hours in 1..=7 * 24 {
-            assert_eq!(session.standing(&user, &limits, hour(hours)), Standing::Renew);
+            assert_eq!(session.standing(&user, &limits, hour(hours)), SessionState::Renew);
             session = session.renewed(hour(hours));
         }
-        assert_eq!(session.standing(&user, &limits, hour(7 * 24 + 1)), Standing::Over);
+        assert_eq!(session.standing(&user, &limits, hour(7 * 24 + 1)), SessionState::Over);
     }
 
     #[test]
     fn a_session_that_is_not_used_ends() {
         let (user, limits) = (user(), config::Session::default());
         let session = SignedIn::new(&user, String::new(), hour(0));
-        assert_eq!(session.standing(&user, &limits, hour(13)), Standing::Over);
+        assert_eq!(session.standing(&user, &limits, hour(13)), SessionState::Over);
     }
 
     #[test]
@@ -124,10 +124,10 @@ mod tests {
         let (mut user, limits) = (user(), config::Session::default());
         let session = SignedIn::new(&user, String::new(), hour(0));
         user.password_hash = "$argon2id$2".to_owned();
-        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
+        assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Over);
         let session = SignedIn::new(&user, String::new(), hour(0));
         user.disabled_at = Some(Timestamp(0));
-        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
+        assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Over);
     }
 
     #[test]
@@ -135,8 +135,8 @@ mod tests {
         let (mut user, limits) = (user(), config::Session::default());
         let before = SignedIn::new(&user, String::new(), hour(0));
         user.sessions_from = Some(hour(1).into());
-        assert_eq!(before.standing(&user, &limits, hour(2)), Standing::Over);
+        assert_eq!(before.standing(&user, &limits, hour(2)), SessionState::Over);
         let after = SignedIn::new(&user, String::new(), hour(2));
-        assert_eq!(after.standing(&user, &limits, hour(2)), Standing::Good);
+        assert_eq!(after.standing(&user, &limits, hour(2)), SessionState::Good);
     }
 }

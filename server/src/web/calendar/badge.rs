@@ -14,7 +14,7 @@ use super::{
     svg::{self, Look},
 };
 use crate::{
-    commands::feeds::{self, Standing},
+    commands::feeds::{self, BadgeCounts},
     web::{Web, refusal::Refusal},
 };
 
@@ -89,8 +89,8 @@ async fn said(
 }
 
 /// In words. Paused schedules are told of only where there are no others.
-fn message(standing: &Standing) -> (String, Look) {
-    let Standing { passing, failing, unknown, paused, .. } = *standing;
+fn message(standing: &BadgeCounts) -> (String, Look) {
+    let BadgeCounts { passing, failing, unknown, paused, .. } = *standing;
     let is_one = standing.schedule.is_some();
     let active = passing + failing + unknown;
     match (failing, passing) {
@@ -114,7 +114,7 @@ mod tests {
     fn a_badge_says_what_stands_worst() {
         let of = |passing, failing, unknown, paused, schedule: Option<&str>| {
             let schedule = schedule.map(str::to_owned);
-            message(&Standing { schedule, passing, failing, unknown, paused }).0
+            message(&BadgeCounts { schedule, passing, failing, unknown, paused }).0
         };
         assert_eq!(of(0, 0, 0, 0, None), "no schedules");
         assert_eq!(of(12, 0, 1, 3, None), "12 passing");

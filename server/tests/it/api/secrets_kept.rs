@@ -8,7 +8,7 @@ use carillon::{
     engine::Signals,
     store::secrets,
     target::{Executor, Policy},
-    vault::{Key, Place, Vault},
+    vault::{Key, SecretScope, Vault},
 };
 use entity::{secret, user::Role};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -144,7 +144,7 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
         let name = format!("s{index}");
         // What belongs elsewhere does not open here.
         let belongs = if index == 3 { "other" } else { &name };
-        let place = Place::Secret { namespace: home, name: belongs };
+        let place = SecretScope::Secret { namespace: home, name: belongs };
         let sealed = old.seal(place, &format!("value of {name}").into()).unwrap();
         let row = secret::Model {
             id: Uuid::from_u128(index + 1),

@@ -6,7 +6,7 @@ use carillon::{
     model::{Definition, Task, When},
     store::{
         flows::{Step, Turn},
-        holds::Hold,
+        holds::RunLease,
     },
 };
 use chrono::TimeDelta;
@@ -403,8 +403,8 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
         (run.attempt, run.epoch, run.node_id) = (2, 3, Some(node));
     })
     .await;
-    let held = Hold { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
-    let step = |(hold, begun): &(Hold, &str)| {
+    let held = RunLease { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
+    let step = |(hold, begun): &(RunLease, &str)| {
         let ended = carillon::store::flows::Ended {
             task: "main".to_owned(),
             attempt: 2,
@@ -422,7 +422,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
             at: world.clock.now().into(),
         }
     };
-    let write = async |steps: &[(Hold, &str)]| {
+    let write = async |steps: &[(RunLease, &str)]| {
         let store = &world.database.store;
         let steps: Vec<Step> = steps.iter().map(step).collect();
         let tx = store.begin().await.unwrap();
@@ -431,9 +431,9 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
         held
     };
     for stale in [
-        Hold { attempt: 1, ..held },
-        Hold { epoch: 2, ..held },
-        Hold { node_id: Uuid::from_u128(8), ..held },
+        RunLease { attempt: 1, ..held },
+        RunLease { epoch: 2, ..held },
+        RunLease { node_id: Uuid::from_u128(8), ..held },
     ] {
         assert!(write(&[(stale, "b")]).await.is_empty(), "{stale:?}");
         assert_eq!(world.runs(schedule.id).await, std::slice::from_ref(&run));
@@ -443,7 +443,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     }
     // A node that takes its own run again may have a step of the lost hold in the same batch. And a
     // batch whose commit was not answered comes again.
-    let lost = Hold { attempt: 1, ..held };
+    let lost = RunLease { attempt: 1, ..held };
     for _ in ["committed", "again"] {
         assert_eq!(write(&[(lost, "c"), (held, "b")]).await, HashSet::from([held]));
         let attempts = world.database.store.attempts_of(run.id).await.unwrap();

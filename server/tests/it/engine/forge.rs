@@ -5,7 +5,7 @@ use std::time::Duration;
 use carillon::{
     clock::ManualClock,
     engine::Step,
-    store::nodes::{Beat, Heartbeat, Joining},
+    store::nodes::{Beat, BeatOutcome, Joining},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -165,7 +165,7 @@ pub(crate) async fn while_it_lives(
         left -= piece;
         clock.pass(piece);
         let beat = world.database.store.beat_if_alive(node, Beat::default()).await.unwrap();
-        assert!(matches!(beat, Heartbeat::Alive(_)));
+        assert!(matches!(beat, BeatOutcome::Alive(_)));
         assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::{engine::cluster::Standing, store::Options};
+use carillon::{engine::cluster::NodeReadiness, store::Options};
 use entity::{node, run, task_run};
 use sea_orm::EntityTrait;
 use uuid::Uuid;
@@ -135,7 +135,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     clock.advance(world.settings.heartbeat_interval);
     let usurped = beats.wait_for(|(_, report)| report.is_usurped);
     tokio::time::timeout(Duration::from_secs(60), usurped).await.unwrap().unwrap();
-    assert_eq!(first.cluster().standing(&world.clock), Standing::Usurped);
+    assert_eq!(first.cluster().standing(&world.clock), NodeReadiness::Usurped);
 
     // Killed: nobody is left to declare it dead.
     second.abandon();
@@ -151,7 +151,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap();
     // To whoever has not felt its heart beat since, a step of the clock looks like a wrong one.
     let ready = async {
-        while first.cluster().standing(&world.clock) != Standing::Ready {
+        while first.cluster().standing(&world.clock) != NodeReadiness::Ready {
             clock.advance(world.settings.heartbeat_interval);
             beats.changed().await.unwrap();
         }

@@ -7,7 +7,7 @@ use std::{
 
 use carillon::store::{
     DatabaseTransaction, Dialect,
-    queue::{Taker, Waiting, Without},
+    queue::{Taker, WaitingRun, Without},
 };
 use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, EntityTrait, Statement};
@@ -65,7 +65,7 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
         Taker { node, tags: &[], without: &Without::default() },
     );
     let tx = store.begin().await.unwrap();
-    let ids = |next: Vec<Waiting>| next.into_iter().map(|run| run.id).collect::<Vec<_>>();
+    let ids = |next: Vec<WaitingRun>| next.into_iter().map(|run| run.id).collect::<Vec<_>>();
     let next = store.lock_waiting_runs(&tx, taker, now, 8).await.unwrap();
     assert_eq!(ids(next), [first, second, free], "two of the group that has two places");
     let backlog = store.backlog(&[], now).await.unwrap();

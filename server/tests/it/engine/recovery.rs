@@ -14,9 +14,9 @@ use carillon::{
     engine::{Step, Stepwise},
     store::{
         Edge, Faults, Store, StoreError,
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
         leases::Term,
-        nodes::{Beat, Heartbeat},
+        nodes::{Beat, BeatOutcome},
     },
     target::{Command, Target},
 };
@@ -308,14 +308,14 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
         (run.attempt, run.epoch, run.node_id) = (2, 3, Some(node));
     })
     .await;
-    let held = Hold { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
+    let held = RunLease { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
     let stale = [
-        Hold { attempt: 1, ..held },
-        Hold { epoch: 2, ..held },
-        Hold { node_id: Uuid::from_u128(8), ..held },
+        RunLease { attempt: 1, ..held },
+        RunLease { epoch: 2, ..held },
+        RunLease { node_id: Uuid::from_u128(8), ..held },
     ];
-    let settle = async |holds: &[Hold]| {
-        let settlement = |hold: &Hold| Settlement {
+    let settle = async |holds: &[RunLease]| {
+        let settlement = |hold: &RunLease| Settlement {
             hold: *hold,
             task: "main".to_owned(),
             task_state: task_run::State::Succeeded,
@@ -420,7 +420,7 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
 
     // It lives, and has nothing to write: the attempt is stuck.
     let beat = world.database.store.beat_if_alive(other, Beat::default()).await.unwrap();
-    assert!(matches!(beat, Heartbeat::Alive(_)));
+    assert!(matches!(beat, BeatOutcome::Alive(_)));
     clock.pass(expiry / 2);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("expired_nodes: 0, orphans: 0, overruns: 1,"), "{found}");
@@ -486,7 +486,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     clock.advance(expiry * 2);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     let beat = world.database.store.beat_if_alive(lives, Beat::default()).await.unwrap();
-    assert!(matches!(beat, Heartbeat::Alive(_)));
+    assert!(matches!(beat, BeatOutcome::Alive(_)));
     clock.pass(expiry);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 

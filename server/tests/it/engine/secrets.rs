@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
     model::Definition,
     target::{Command, Secret, Target},
-    vault::{Key, Place, Vault},
+    vault::{Key, SecretScope, Vault},
 };
 use entity::{run, secret};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -36,7 +36,7 @@ async fn keep(world: &World, vault: &Vault, name: &str) {
 }
 
 pub(super) async fn keep_value(world: &World, vault: &Vault, name: &str, value: &str) {
-    let place = Place::Secret { namespace: world.namespace, name };
+    let place = SecretScope::Secret { namespace: world.namespace, name };
     let sealed = vault.seal(place, &value.into()).unwrap();
     let row = secret::Model {
         id: Uuid::now_v7(),

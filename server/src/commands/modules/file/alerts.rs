@@ -17,7 +17,7 @@ use crate::{
         alerts::{names_secret, shown_address, shown_key},
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{Event, Hidden, Quiet, Receiver, Rule, Way},
+    engine::alerting::alerts::{ChannelConfig, Event, Hidden, Quiet, Receiver, Rule},
     target::Secret,
     vault::MASK,
 };
@@ -108,16 +108,16 @@ fn is_yes(value: &bool) -> bool {
 
 impl ChannelEntry {
     /// The entry that declares the channel.
-    pub(in super::super) fn of(way: &Way) -> Self {
+    pub(in super::super) fn of(way: &ChannelConfig) -> Self {
         match way {
-            Way::Request(receiver, hidden) => Self {
+            ChannelConfig::Request(receiver, hidden) => Self {
                 kind: receiver.kind(),
                 url: Some(hidden.url.clone()),
                 signing_secret: hidden.signing_secret.clone(),
                 key: hidden.key.clone(),
                 to: vec![],
             },
-            Way::Email(to) => Self {
+            ChannelConfig::Email(to) => Self {
                 kind: Kind::Email,
                 url: None,
                 signing_secret: None,

@@ -29,12 +29,12 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     commands::{BadInput, CommandError, Commands, NewSchedule, Saved, Work, workflows::Resolved},
-    engine::cluster::Standing,
+    engine::cluster::NodeReadiness,
     store::{
         StoreError,
         expected::{self, Expected, ExpectedWorkflow},
         schedules,
-        workflows::Place,
+        workflows::NamespaceWorkflow,
     },
 };
 
@@ -98,7 +98,7 @@ impl Commands {
     }
 
     /// Where it would lie and what it would run, if nothing has to be locked for that.
-    async fn place(&self, right: &Editor, new: &NewSchedule) -> Option<Place> {
+    async fn place(&self, right: &Editor, new: &NewSchedule) -> Option<NamespaceWorkflow> {
         let NewSchedule { namespace, spec, work, .. } = new;
         if spec.group.is_some() || !spec.calendars.is_empty() {
             return None;
@@ -123,11 +123,11 @@ impl Commands {
     async fn compose_apart(
         &self,
         who: &Viewer,
-        place: &Place,
+        place: &NamespaceWorkflow,
         NewSchedule { spec, work, paused, .. }: NewSchedule,
     ) -> Result<(Composed, Saved), NotTogether> {
         self.check_spec(&spec)?;
-        if matches!(self.cluster.standing(&self.clock), Standing::ClockOff(_)) {
+        if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
             // Whether it still is wrong is asked within a transaction.
             return Err(NotTogether::Alone);
         }
@@ -263,7 +263,7 @@ impl Commands {
 }
 
 /// By what a schedule is composed.
-fn expected_of(new: &NewSchedule, place: &Place) -> Expected {
+fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> Expected {
     let workflow = match &new.work {
         Work::Workflow(name) => place
             .workflow_id

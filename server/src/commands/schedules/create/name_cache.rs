@@ -10,7 +10,7 @@ use std::{
 
 use crate::store::{
     Store, StoreError,
-    workflows::{self, Place},
+    workflows::{self, NamespaceWorkflow},
 };
 
 /// So many are kept; then all are forgotten, which costs a few reads.
@@ -19,7 +19,7 @@ const KEPT: usize = 1_000;
 /// Places by the names of a namespace and of a workflow.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct NameCache {
-    known: Mutex<HashMap<(String, String), Place>>,
+    known: Mutex<HashMap<(String, String), NamespaceWorkflow>>,
 }
 
 impl NameCache {
@@ -28,14 +28,15 @@ impl NameCache {
         &self,
         store: &Store,
         (namespace, workflow): (&str, &str),
-    ) -> Result<Option<Place>, StoreError> {
+    ) -> Result<Option<NamespaceWorkflow>, StoreError> {
         let names = (namespace.to_owned(), workflow.to_owned());
         if let Some(known) = self.known().get(&names) {
             return Ok(Some(known.clone()));
         }
         let found = workflows::place(store, namespace, workflow).await?;
         // Names of what is there only: any text may be asked for.
-        let is_there = |found: &Place| workflow.is_empty() || found.workflow_id.is_some();
+        let is_there =
+            |found: &NamespaceWorkflow| workflow.is_empty() || found.workflow_id.is_some();
         if let Some(found) = found.as_ref().filter(|found| is_there(found)) {
             let mut known = self.known();
             if known.len() >= KEPT {
@@ -51,7 +52,7 @@ impl NameCache {
         self.known().remove(&(namespace.to_owned(), workflow.to_owned()));
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<(String, String), Place>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<(String, String), NamespaceWorkflow>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::way::Way;
+use super::channel_config::ChannelConfig;
 use crate::{
     store::{
         Store, StoreError,
@@ -55,7 +55,7 @@ impl Checkup {
         let mut found: Vec<Self> = rows
             .into_iter()
             .map(|row| {
-                let locked = Way::read(&row, vault).err();
+                let locked = ChannelConfig::read(&row, vault).err();
                 let tried = last.remove(&row.id).unwrap_or_default();
                 let failures = tried.iter().take_while(|sending| sending.failed == 1).count();
                 let error = tried.into_iter().next().filter(|_| failures > 0);

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
+    channel_config::{ChannelConfig, Hidden, Receiver, carrying},
     form::{self, Call},
-    way::{Hidden, Receiver, Way, carrying},
 };
 use crate::{
     engine::{EngineError, core::Core, service::Service},
@@ -152,14 +152,14 @@ impl NotificationSender {
     }
 
     async fn attempt(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
-        let way = channel.map(|channel| Way::read(channel, &self.core.settings.vault));
+        let way = channel.map(|channel| ChannelConfig::read(channel, &self.core.settings.vault));
         let tried = match way {
             None => Tried::refused("its channel was deleted"),
             Some(Err(error)) => Tried::locked(&error),
-            Some(Ok(Way::Request(receiver, hidden))) => {
+            Some(Ok(ChannelConfig::Request(receiver, hidden))) => {
                 self.requests(message, receiver, &hidden).await
             }
-            Some(Ok(Way::Email(to))) => self.mail(message, &to).await,
+            Some(Ok(ChannelConfig::Email(to))) => self.mail(message, &to).await,
         };
         let Tried { fate, error, progress } = tried;
         let state = match fate {

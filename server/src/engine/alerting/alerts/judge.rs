@@ -19,7 +19,7 @@ use crate::{
     store::alerts::{
         feeds::{BadRun, LostFire, LostNode},
         notes::{Going, word},
-        standing::Waiting,
+        standing::StalledSchedule,
     },
 };
 
@@ -182,7 +182,7 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) ->
 
 /// What nobody takes, of which the rule does not know yet.
 pub(super) fn stalled(
-    waiting: &[Waiting],
+    waiting: &[StalledSchedule],
     rules: &[Active],
     scopes: &Scopes,
     open: &[Model],

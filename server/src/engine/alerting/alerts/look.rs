@@ -36,7 +36,7 @@ pub(super) const MAX_WRITTEN: usize = 2_000;
 
 /// Where to begin to look for fires that did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ScanStart {
     /// Where the last look ended.
     Cursor,
     /// As far back as a transaction can still have been open since then.
@@ -48,7 +48,7 @@ pub(super) enum Place {
     At(Cursor),
 }
 
-impl Place {
+impl ScanStart {
     fn start(self, cursor: Cursor, now: DateTime<Utc>) -> Cursor {
         let before =
             |at: i64| Cursor { changed: at - LOOK_BACK.num_milliseconds(), id: Uuid::nil() };
@@ -145,7 +145,10 @@ impl Look<'_> {
 
     /// Fires that did not run: from where the last look ended, or once more from some time before.
     /// Says where to go on, if not all was looked at.
-    pub(super) async fn at_missed(&mut self, from: Place) -> Result<Option<Cursor>, EngineError> {
+    pub(super) async fn at_missed(
+        &mut self,
+        from: ScanStart,
+    ) -> Result<Option<Cursor>, EngineError> {
         let store = &self.core.store;
         let Some(mut cursor) = feeds::cursor(store, Feed::Missed).await? else { return Ok(None) };
         let mut after = from.start(cursor, self.now);

@@ -18,10 +18,11 @@
 //! - `stalls`: what waits and nobody takes; `mend`: what is over
 //! - `tell`: what is ripe becomes messages; `words`: in words; `form`: as each channel takes it
 //! - `preview`: a rule tried out against the past; `replay`: what it would have told, pure
-//! - `way`: a channel with its secrets
+//! - `channel_config`: a channel with its secrets
 //! - `checkup`: whether channels can be opened and take what they are sent
 //! - `service`: all that, again and again; `courier`: sends the messages
 
+mod channel_config;
 mod checkup;
 mod courier;
 mod form;
@@ -36,17 +37,16 @@ mod scope;
 mod service;
 mod stalls;
 mod tell;
-mod way;
 mod words;
 
 pub(crate) use self::words::test_body;
 pub use self::{
+    channel_config::{ChannelConfig, Hidden, Receiver},
     checkup::Checkup,
     courier::NotificationSenderReport,
     preview::{Foretold, Preview},
     quiet::Quiet,
     rule::{Event, MAX_LOSING, Rule},
     service::AlertsReport,
-    way::{Hidden, Receiver, Way},
 };
 pub(in crate::engine) use self::{courier::NotificationSender, service::Alerts};

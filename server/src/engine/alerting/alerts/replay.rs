@@ -133,7 +133,7 @@ pub(super) fn told(
     };
     let mut ripe: BinaryHeap<Reverse<(Timestamp, usize)>> =
         noted.iter().enumerate().filter_map(ripe).collect();
-    let place = words::Place {
+    let place = words::MessageOrigin {
         namespace: namespace.to_owned(),
         rule: (active.row.id, active.row.name.clone()),
         console: None,
@@ -167,7 +167,7 @@ pub(super) fn told(
     messages
 }
 
-fn message(place: &words::Place, said: &[Model], at: DateTime<Utc>) -> Foretold {
+fn message(place: &words::MessageOrigin, said: &[Model], at: DateTime<Utc>) -> Foretold {
     let mut counts: Vec<Counted> = Vec::new();
     for alert in said {
         let (kind, was_told): (Kind, bool) = (alert.kind, alert.told_at.is_some());

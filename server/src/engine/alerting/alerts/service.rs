@@ -3,7 +3,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    look::{Look, Place},
+    look::{Look, ScanStart},
     rule::Active,
 };
 use crate::{
@@ -61,10 +61,10 @@ impl Service for Alerts {
         };
         let is_due = |at: DateTime<Utc>| now < at || now - at >= LOOKS_BACK;
         let from = match (self.broken_off, self.looked_back) {
-            (Some(place), _) => Place::At(place),
-            (None, None) => Place::LongBefore,
-            (None, Some(at)) if is_due(at) => Place::Before,
-            (None, Some(_)) => Place::Cursor,
+            (Some(place), _) => ScanStart::At(place),
+            (None, None) => ScanStart::LongBefore,
+            (None, Some(at)) if is_due(at) => ScanStart::Before,
+            (None, Some(_)) => ScanStart::Cursor,
         };
         let mut look = Look { core, tenure: &tenure, rules: &rules, now, noted: 0 };
         look.begin().await?;
@@ -74,7 +74,7 @@ impl Service for Alerts {
         problems.keep(look.at_late().await);
         if let Some(broken_off) = problems.keep(look.at_missed(from).await) {
             self.broken_off = broken_off;
-            if matches!(from, Place::Before | Place::LongBefore) {
+            if matches!(from, ScanStart::Before | ScanStart::LongBefore) {
                 self.looked_back = Some(now);
             }
         }

@@ -78,7 +78,7 @@ impl Look<'_> {
         }
         let (alerts, counts) = notes::telling(&tx, row.id, self.now.into(), SHOWN).await?;
         let told = notes::told(&tx, row.id, self.now.into()).await?;
-        let place = words::Place {
+        let place = words::MessageOrigin {
             namespace: namespace.map(|row| row.name).unwrap_or_default(),
             rule: (row.id, row.name.clone()),
             console: self.core.settings.public_url.clone(),

@@ -13,7 +13,7 @@ use crate::store::alerts::notes::{Counted, word};
 
 /// Where a message comes from.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct MessageOrigin {
     pub(super) namespace: String,
     pub(super) rule: (Uuid, String),
     /// The console's address, if it has one that others know.
@@ -21,7 +21,11 @@ pub(super) struct Place {
 }
 
 /// A message's subject and body, of the first alerts and the counts of all.
-pub(super) fn message(place: &Place, alerts: &[Model], counts: &[Counted]) -> (String, Value) {
+pub(super) fn message(
+    place: &MessageOrigin,
+    alerts: &[Model],
+    counts: &[Counted],
+) -> (String, Value) {
     let total: i64 = counts.iter().map(|count| count.alerts).sum();
     let summary = match alerts {
         [only] if total == 1 => sentence(only),
@@ -60,7 +64,7 @@ pub(crate) fn test_body(namespace: &str, channel: &str, by: &str) -> (String, Va
 }
 
 /// One alert as a message shows it.
-fn told(place: &Place, alert: &Model) -> Value {
+fn told(place: &MessageOrigin, alert: &Model) -> Value {
     let node = alert.schedule_id.is_none().then_some(&alert.subject);
     let schedule =
         alert.schedule_id.map(|id| json!({ "id": id, "name": one_line(&alert.subject) }));
@@ -208,8 +212,8 @@ mod tests {
         }
     }
 
-    fn place() -> Place {
-        Place {
+    fn place() -> MessageOrigin {
+        MessageOrigin {
             namespace: "default".to_owned(),
             rule: (Uuid::from_u128(3), "all".to_owned()),
             console: Some("https://cron.example/".to_owned()),

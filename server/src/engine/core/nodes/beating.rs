@@ -18,7 +18,7 @@ use crate::{
     engine::cluster::Cluster,
     store::{
         Link, Store, StoreError,
-        nodes::{Beat, DOUBTED_AFTER, Doubt, Heartbeat, Living},
+        nodes::{Beat, BeatOutcome, DOUBTED_AFTER, Doubt, Living},
     },
 };
 
@@ -37,20 +37,20 @@ impl Cluster {
         store: &Store,
         node: Uuid,
         beat: Beat,
-    ) -> Result<Heartbeat, StoreError> {
+    ) -> Result<BeatOutcome, StoreError> {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
         // First: who cannot reach the database does not count as alive, for it cannot settle what
         // it holds.
         let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
-            return Ok(Heartbeat::Lost);
+            return Ok(BeatOutcome::Lost);
         };
         let lives = lives(&living);
         let is_said = beacon.beat(node, beat.held, beat.clock_offset_ms, &lives).await;
         let redis_problem = beacon.problem();
         let is_asked = own.node.doubted_at.is_some() || own.node.redis_problem != redis_problem;
         if is_said && !is_asked && !self.is_to_be_written(own) {
-            return Ok(Heartbeat::Alive(own.read_at));
+            return Ok(BeatOutcome::Alive(own.read_at));
         }
         store.beat_if_alive(node, Beat { redis_problem, ..beat }).await
     }
@@ -160,14 +160,14 @@ fn lives(living: &[Living]) -> Vec<Uuid> {
 /// Takes in what was heard of a node, if that is younger than what its row says.
 fn hear(beacon: &Beacon, member: &mut Living) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
-    member.beat = Some(voice.saying.beat);
+    member.beat = Some(voice.heartbeat.beat);
     // A row that is from the future says nothing of how long ago it was written.
     if voice.silence >= member.silence && ahead(member).is_zero() {
         return;
     }
     let ago = i64::try_from(voice.silence.as_millis()).unwrap_or(i64::MAX);
     member.node.heartbeat_at = Timestamp(member.read_at.0.saturating_sub(ago));
-    member.node.held = voice.saying.held;
-    member.node.clock_offset_ms = voice.saying.clock_offset_ms;
+    member.node.held = voice.heartbeat.held;
+    member.node.clock_offset_ms = voice.heartbeat.clock_offset_ms;
     member.silence = voice.silence;
 }

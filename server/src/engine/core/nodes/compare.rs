@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sea_orm::ConnectionTrait;
 
 use super::{
-    handle::{Cluster, Standing},
+    handle::{Cluster, NodeReadiness},
     issues::describe,
     offset::Reading,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Comparison<'a> {
 impl Comparison<'_> {
     /// What the node may do. A clock that seems to have been stepped is compared first: the
     /// database's may have been stepped along.
-    pub(crate) async fn standing(self) -> Result<Standing, StoreError> {
+    pub(crate) async fn standing(self) -> Result<NodeReadiness, StoreError> {
         self.standing_by(self.store.read()).await
     }
 
@@ -35,9 +35,9 @@ impl Comparison<'_> {
     pub(crate) async fn standing_by<C: ConnectionTrait>(
         self,
         connection: &C,
-    ) -> Result<Standing, StoreError> {
+    ) -> Result<NodeReadiness, StoreError> {
         let standing = self.cluster.standing(self.clock);
-        let Standing::ClockOff(_) = standing else { return Ok(standing) };
+        let NodeReadiness::ClockOff(_) = standing else { return Ok(standing) };
         self.wrong_by(connection).await?;
         Ok(self.cluster.standing(self.clock))
     }

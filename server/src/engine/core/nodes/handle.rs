@@ -70,7 +70,7 @@ struct Seen {
 
 /// Whether a node may schedule, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum NodeReadiness {
     /// It may.
     Ready,
     /// It shuts down.
@@ -94,18 +94,18 @@ impl Cluster {
     }
 
     /// Whether the node may schedule, as far as it knows.
-    pub fn standing(&self, clock: &Clock) -> Standing {
+    pub fn standing(&self, clock: &Clock) -> NodeReadiness {
         if self.inner.is_draining.load(Ordering::Relaxed) {
-            return Standing::Draining;
+            return NodeReadiness::Draining;
         }
         if self.inner.is_usurped.load(Ordering::Relaxed) {
-            return Standing::Usurped;
+            return NodeReadiness::Usurped;
         }
         match self.wrong_by(clock) {
-            Some(offset) => Standing::ClockOff(offset),
-            None if self.seen_now().is_drained => Standing::Drained,
-            None if self.seen_now().has_old_zones => Standing::OldZones,
-            None => Standing::Ready,
+            Some(offset) => NodeReadiness::ClockOff(offset),
+            None if self.seen_now().is_drained => NodeReadiness::Drained,
+            None if self.seen_now().has_old_zones => NodeReadiness::OldZones,
+            None => NodeReadiness::Ready,
         }
     }
 

@@ -7,8 +7,8 @@ use entity::node::BeatsIn;
 
 use super::{fleet::Fleet, offset::is_right};
 use crate::{
-    engine::cluster::Standing,
-    store::{nodes::Living, reads::placement::Waiting},
+    engine::cluster::NodeReadiness,
+    store::{nodes::Living, reads::placement::WaitingCount},
 };
 
 /// One thing that is looked at: its name, its figure, and what is wrong with it.
@@ -54,7 +54,7 @@ impl Issue {
 
 /// Looks at the nodes that are alive, at the runs that wait for tags, and at what the node says of
 /// itself that is asked.
-pub fn issues(fleet: &Fleet, waiting: &[Waiting], own: (&str, Standing)) -> Vec<Issue> {
+pub fn issues(fleet: &Fleet, waiting: &[WaitingCount], own: (&str, NodeReadiness)) -> Vec<Issue> {
     let (schedulers, workers) = (fleet.schedulers(), fleet.workers().count());
     // That no node is alive at all is said elsewhere.
     let nobody = |count: usize, what: &str| {
@@ -164,9 +164,9 @@ fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &
         .about(by_value.into_values().flatten())
 }
 
-fn placement(fleet: &Fleet, waiting: &[Waiting]) -> Issue {
-    let without = |waiting: &&Waiting| !fleet.has_place(&waiting.runs_on.0);
-    let without: Vec<&Waiting> = waiting.iter().filter(without).collect();
+fn placement(fleet: &Fleet, waiting: &[WaitingCount]) -> Issue {
+    let without = |waiting: &&WaitingCount| !fleet.has_place(&waiting.runs_on.0);
+    let without: Vec<&WaitingCount> = waiting.iter().filter(without).collect();
     let runs: i64 = without.iter().map(|waiting| waiting.runs).sum();
     let wait = if runs == 1 { "run waits" } else { "runs wait" };
     let problem = (runs > 0).then(|| {
@@ -199,20 +199,20 @@ fn drained(fleet: &Fleet) -> Issue {
     Issue::new("drained", count, problem).or(bare).passing().about(names)
 }
 
-fn this_node((name, standing): (&str, Standing)) -> Issue {
+fn this_node((name, standing): (&str, NodeReadiness)) -> Issue {
     let issue = match standing {
-        Standing::Ready => Issue::new("this_node", "ready", None),
-        Standing::Draining => {
+        NodeReadiness::Ready => Issue::new("this_node", "ready", None),
+        NodeReadiness::Draining => {
             let problem = format!("the node '{name}' shuts down");
             Issue::new("this_node", "draining", Some(problem)).or("this node shuts down")
         }
-        Standing::Drained => {
+        NodeReadiness::Drained => {
             let problem =
                 format!("the node '{name}' is drained: it schedules nothing and takes no run");
             let bare = "this node is drained: it schedules nothing and takes no run";
             Issue::new("this_node", "drained", Some(problem)).or(bare).passing()
         }
-        Standing::Usurped => {
+        NodeReadiness::Usurped => {
             let problem = format!(
                 "another process has joined as '{name}', so this one schedules nothing and takes no \
                  run: give each process a node.name of its own, or stop one of the two"
@@ -221,7 +221,7 @@ fn this_node((name, standing): (&str, Standing)) -> Issue {
                 nothing and takes no run";
             Issue::new("this_node", "usurped", Some(problem)).or(bare)
         }
-        Standing::ClockOff(offset) => {
+        NodeReadiness::ClockOff(offset) => {
             let problem = format!(
                 "the clock of this node is {}; it schedules nothing until that is right: check \
                  its time service",
@@ -229,7 +229,7 @@ fn this_node((name, standing): (&str, Standing)) -> Issue {
             );
             Issue::new("this_node", "clock off", Some(problem))
         }
-        Standing::OldZones => {
+        NodeReadiness::OldZones => {
             let problem = "the zone data of this node is older than that of another one that \
                 schedules; it schedules nothing until it has the same, or that one has left: bring \
                 its tzdata up to date and restart it";
@@ -245,8 +245,8 @@ mod tests {
 
     use super::{super::fleet::tests::member, *};
 
-    fn problems(fleet: &Fleet, waiting: &[Waiting]) -> Vec<String> {
-        let all = issues(fleet, waiting, ("a", Standing::Ready));
+    fn problems(fleet: &Fleet, waiting: &[WaitingCount]) -> Vec<String> {
+        let all = issues(fleet, waiting, ("a", NodeReadiness::Ready));
         all.into_iter().filter_map(|issue| issue.problem).collect()
     }
 
@@ -311,8 +311,8 @@ mod tests {
             other.node.clock_offset_ms = 3_600_000;
             other.node.zone_data = "2025b".to_owned();
         });
-        let waiting = Waiting { runs_on: Strings(vec!["gpu-77".to_owned()]), runs: 7 };
-        for standing in [Standing::Draining, Standing::Usurped] {
+        let waiting = WaitingCount { runs_on: Strings(vec!["gpu-77".to_owned()]), runs: 7 };
+        for standing in [NodeReadiness::Draining, NodeReadiness::Usurped] {
             let issues = issues(&differ, std::slice::from_ref(&waiting), ("alpha", standing));
             let bare = issues.iter().filter(|issue| issue.problem.is_some());
             let bare: Vec<_> = bare.map(|issue| issue.bare.clone().unwrap()).collect();
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn runs_that_no_live_node_can_take_are_named_by_their_tags() {
-        let waiting = |tags: &[&str], runs| Waiting {
+        let waiting = |tags: &[&str], runs| WaitingCount {
             runs_on: Strings(tags.iter().map(|tag| (*tag).to_owned()).collect()),
             runs,
         };

@@ -32,7 +32,7 @@ pub(crate) use compare::Comparison;
 #[cfg(test)]
 pub(in crate::engine) use fleet::tests::member;
 pub use fleet::{Fleet, places};
-pub use handle::{Cluster, Standing};
+pub use handle::{Cluster, NodeReadiness};
 pub(crate) use issues::describe;
 pub use issues::{Issue, issues, redis};
 pub(in crate::engine) use offset::Reading;

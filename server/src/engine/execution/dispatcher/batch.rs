@@ -13,16 +13,16 @@ use crate::{
         EngineError,
         core::Core,
         execution::attempt::{self, Attempt, Times},
-        places::{Claim, NoPlace, Place},
+        places::{Claim, HeldPlace, NoPlace},
     },
     model::definition::{Known, Task},
-    store::{DatabaseTransaction, holds::Hold, queue::Waiting, runs::Take},
+    store::{DatabaseTransaction, holds::RunLease, queue::WaitingRun, runs::Take},
     target::Invocation,
 };
 
 /// Runs that are locked, and what becomes of them.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct DispatchBatch {
     /// Those that start here.
     placed: Vec<Placed>,
     /// How each of `placed` is taken.
@@ -30,34 +30,34 @@ pub(super) struct Batch {
     /// Those that cannot be read, and why.
     failed: Vec<(Uuid, String)>,
     /// Those that have waited beyond their deadline.
-    late: Vec<Waiting>,
+    late: Vec<WaitingRun>,
 }
 
 /// A run that has its place.
 struct Placed {
-    run: Waiting,
+    run: WaitingRun,
     known: Arc<Known>,
-    place: Place,
+    place: HeldPlace,
 }
 
 /// What the attempts of a batch begin with, once they are committed.
-pub(super) struct Begun<'a> {
+pub(super) struct AttemptStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
     /// Attempts that are not this node's any more.
-    pub(super) lost: &'a HashSet<Hold>,
+    pub(super) lost: &'a HashSet<RunLease>,
 }
 
-impl Batch {
+impl DispatchBatch {
     /// Finds a place for each run that waits, until there is none left at all; `looked` keeps what
     /// was refused.
     pub(super) async fn place(
         core: &Core,
         tx: &DatabaseTransaction,
-        waiting: Vec<Waiting>,
-        late: Vec<Waiting>,
+        waiting: Vec<WaitingRun>,
+        late: Vec<WaitingRun>,
         looked: &mut Looked,
     ) -> Result<Self, EngineError> {
         let mut batch = Self { late, ..Self::default() };
@@ -118,7 +118,7 @@ impl Batch {
     }
 
     /// The attempts that start here.
-    pub(super) fn holds(&self, node: Uuid) -> impl Iterator<Item = Hold> {
+    pub(super) fn holds(&self, node: Uuid) -> impl Iterator<Item = RunLease> {
         self.takes.iter().map(move |take| hold(take, node))
     }
 
@@ -137,7 +137,7 @@ impl Batch {
     }
 
     /// Starts the attempts, save the lost ones.
-    pub(super) fn start(self, core: &Arc<Core>, begun: Begun<'_>) {
+    pub(super) fn start(self, core: &Arc<Core>, begun: AttemptStart<'_>) {
         for (Placed { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
             let hold = hold(&take, begun.node);
             if begun.lost.contains(&hold) {
@@ -156,11 +156,11 @@ impl Batch {
     }
 }
 
-fn hold(take: &Take, node_id: Uuid) -> Hold {
-    Hold { run_id: take.run_id, attempt: take.attempt, node_id, epoch: take.epoch }
+fn hold(take: &Take, node_id: Uuid) -> RunLease {
+    RunLease { run_id: take.run_id, attempt: take.attempt, node_id, epoch: take.epoch }
 }
 
-fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation {
+fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Invocation {
     Invocation {
         run_id: run.id,
         attempt: hold.attempt,

@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::run;
 use uuid::Uuid;
 
-use self::batch::{Batch, Begun};
+use self::batch::{AttemptStart, DispatchBatch};
 use super::handoff::past_deadline;
 use crate::{
     engine::{
@@ -25,8 +25,8 @@ use crate::{
     },
     store::{
         DatabaseTransaction,
-        holds::Hold,
-        queue::{Taker, Waiting, Without},
+        holds::RunLease,
+        queue::{Taker, WaitingRun, Without},
     },
 };
 
@@ -162,7 +162,7 @@ impl Dispatcher {
     }
 
     /// Others go first for a moment, if they have clearly more room and may take it.
-    fn is_left_to_others(&self, run: &Waiting, now: DateTime<Utc>) -> bool {
+    fn is_left_to_others(&self, run: &WaitingRun, now: DateTime<Utc>) -> bool {
         let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
         now < run.available_at.utc() + self.moment()
             && self.core.cluster.lets_others_go_first(asked)
@@ -188,7 +188,7 @@ impl Dispatcher {
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
         let waiting = self.within_limits(&tx, waiting, now).await?;
-        let batch = Batch::place(core, &tx, waiting, late, &mut looked).await?;
+        let batch = DispatchBatch::place(core, &tx, waiting, late, &mut looked).await?;
         self.has_left |= !left.is_empty();
         looked.taken = batch.len();
         if looked.taken == 0 {
@@ -197,12 +197,12 @@ impl Dispatcher {
             return Ok(looked);
         }
         batch.write(core, &tx, node, now).await?;
-        let holds: Vec<Hold> = batch.holds(node).collect();
+        let holds: Vec<RunLease> = batch.holds(node).collect();
         let beginning = core.registry.starting.enter(since, holds);
         core.store.commit(tx).await?;
         batch.report(core);
         let lost = beginning.lost(core).await;
-        batch.start(core, Begun { node, now, lost: &lost });
+        batch.start(core, AttemptStart { node, now, lost: &lost });
         drop(beginning);
         if !lost.is_empty() {
             core.slot_freed();
@@ -215,9 +215,9 @@ impl Dispatcher {
     async fn within_limits(
         &self,
         tx: &DatabaseTransaction,
-        mut waiting: Vec<Waiting>,
+        mut waiting: Vec<WaitingRun>,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Waiting>, EngineError> {
+    ) -> Result<Vec<WaitingRun>, EngineError> {
         let groups: HashSet<Uuid> = waiting.iter().filter_map(|run| run.group_id).collect();
         let mut room = self.core.store.lock_room(tx, &groups, now.into()).await?;
         waiting.retain(|run| {
@@ -303,7 +303,7 @@ fn without(full: &[Holder]) -> Without {
 
 /// Whether a run that a fire started has waited for room until after the fire's start deadline.
 /// Once an attempt has begun, there is none any more.
-fn is_too_late(run: &Waiting, now: DateTime<Utc>) -> bool {
+fn is_too_late(run: &WaitingRun, now: DateTime<Utc>) -> bool {
     let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
     let jitter = run.jitter_ms.unwrap_or_default();
     run.trigger == run::Trigger::Schedule

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use entity::run;
 
-use super::standing::Standing;
+use super::standing::TaskProgress;
 use crate::model::definition::{Definition, Graph, When};
 
 /// Why the run is not to go on here.
@@ -21,7 +21,7 @@ pub(super) struct Situation<'a> {
     pub(super) definition: &'a Definition,
     pub(super) graph: &'a Graph,
     /// By the definition's order.
-    pub(super) standings: &'a [Standing],
+    pub(super) standings: &'a [TaskProgress],
     pub(super) now: DateTime<Utc>,
     /// When the whole run must have ended.
     pub(super) deadline: Option<DateTime<Utc>>,
@@ -68,7 +68,7 @@ enum Bearing {
 /// Decides.
 pub(super) fn plan(situation: &Situation<'_>) -> Plan {
     let mut standings = situation.standings.to_vec();
-    let working = standings.iter().filter(|standing| **standing == Standing::Working).count();
+    let working = standings.iter().filter(|standing| **standing == TaskProgress::Working).count();
     let over = situation.deadline.is_some_and(|deadline| situation.now >= deadline);
     let halted = situation.halt.is_some() || over;
     let mut skip = Vec::new();
@@ -90,7 +90,7 @@ fn limit(situation: &Situation<'_>) -> usize {
     situation.room.min(most).max(1)
 }
 
-fn next(situation: &Situation<'_>, standings: &[Standing], at_work: usize, over: bool) -> Next {
+fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, over: bool) -> Next {
     if at_work > 0 {
         if over && situation.halt.is_none() {
             return Next::StopTasks;
@@ -101,8 +101,11 @@ fn next(situation: &Situation<'_>, standings: &[Standing], at_work: usize, over:
         // Whoever waits for a halt to be heeded waits for nothing else.
         return Next::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
-    let open = |standing: &Standing| {
-        matches!(standing, Standing::Untouched | Standing::Again { .. } | Standing::Working)
+    let open = |standing: &TaskProgress| {
+        matches!(
+            standing,
+            TaskProgress::Untouched | TaskProgress::Again { .. } | TaskProgress::Working
+        )
     };
     let settled = (!standings.iter().any(open)).then(|| settled(situation.definition, standings));
     let succeeded = Next::Settle { state: run::State::Succeeded, error: None };
@@ -138,29 +141,29 @@ pub(in crate::engine) fn out_of_time(limit_ms: i64) -> String {
 
 /// When the first of the tasks that wait for another attempt may begin it.
 fn waiting_until(
-    standings: &[Standing],
+    standings: &[TaskProgress],
     counts: impl Fn(DateTime<Utc>) -> bool,
 ) -> Option<DateTime<Utc>> {
-    let from = |standing: &Standing| match standing {
-        Standing::Again { from, .. } => Some(*from),
-        Standing::Untouched
-        | Standing::Working
-        | Standing::Succeeded
-        | Standing::Failed { .. }
-        | Standing::Skipped => None,
+    let from = |standing: &TaskProgress| match standing {
+        TaskProgress::Again { from, .. } => Some(*from),
+        TaskProgress::Untouched
+        | TaskProgress::Working
+        | TaskProgress::Succeeded
+        | TaskProgress::Failed { .. }
+        | TaskProgress::Skipped => None,
     };
     standings.iter().filter_map(from).filter(|from| counts(*from)).min()
 }
 
 /// What every task before says, once all of them have ended.
-fn bearings(situation: &Situation<'_>, standings: &[Standing]) -> Vec<Option<Bearing>> {
+fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option<Bearing>> {
     let mut bearings = vec![None; standings.len()];
     for &index in situation.graph.order() {
         bearings[index] = match standings[index] {
-            Standing::Untouched | Standing::Again { .. } | Standing::Working => None,
-            Standing::Succeeded => Some(Bearing::Good),
-            Standing::Failed { .. } => Some(Bearing::Broken),
-            Standing::Skipped => {
+            TaskProgress::Untouched | TaskProgress::Again { .. } | TaskProgress::Working => None,
+            TaskProgress::Succeeded => Some(Bearing::Good),
+            TaskProgress::Failed { .. } => Some(Bearing::Broken),
+            TaskProgress::Skipped => {
                 let mut needs = situation.graph.needs(index).iter();
                 let broken = needs.any(|need| bearings[*need] == Some(Bearing::Broken));
                 Some(if broken { Bearing::Broken } else { Bearing::Idle })
@@ -182,11 +185,11 @@ fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>])
 }
 
 /// Skips what will never be met, and marks it so.
-fn skipped(situation: &Situation<'_>, standings: &mut [Standing]) -> Vec<(usize, String)> {
+fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(usize, String)> {
     let mut skipped = Vec::new();
     // Each comes behind what it needs: one round finds all.
     for &index in situation.graph.order() {
-        if standings[index] != Standing::Untouched {
+        if standings[index] != TaskProgress::Untouched {
             continue;
         }
         let bearings = bearings(situation, standings);
@@ -208,41 +211,44 @@ fn skipped(situation: &Situation<'_>, standings: &mut [Standing]) -> Vec<(usize,
                 }
             },
         };
-        standings[index] = Standing::Skipped;
+        standings[index] = TaskProgress::Skipped;
         skipped.push((index, why));
     }
     skipped
 }
 
 /// What could begin now, with the attempt that it would be.
-fn ready(situation: &Situation<'_>, standings: &[Standing]) -> Vec<(usize, i32)> {
+fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i32)> {
     let bearings = bearings(situation, standings);
     let attempt = |index: usize| match &standings[index] {
-        Standing::Untouched => {
+        TaskProgress::Untouched => {
             is_met(situation, index, &bearings).unwrap_or(false).then_some((index, 1))
         }
-        Standing::Again { attempt, from } => (*from <= situation.now).then_some((index, *attempt)),
-        Standing::Working | Standing::Succeeded | Standing::Failed { .. } | Standing::Skipped => {
-            None
+        TaskProgress::Again { attempt, from } => {
+            (*from <= situation.now).then_some((index, *attempt))
         }
+        TaskProgress::Working
+        | TaskProgress::Succeeded
+        | TaskProgress::Failed { .. }
+        | TaskProgress::Skipped => None,
     };
     (0..standings.len()).filter_map(attempt).collect()
 }
 
 /// The end of a run all of whose tasks have ended: a task that failed for good makes it fail,
 /// whatever ran after it, unless the task may fail.
-fn settled(definition: &Definition, standings: &[Standing]) -> Next {
+fn settled(definition: &Definition, standings: &[TaskProgress]) -> Next {
     let failed =
         definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {
-            Standing::Failed { timed_out, error } if !task.allow_failure => {
+            TaskProgress::Failed { timed_out, error } if !task.allow_failure => {
                 Some((&task.name, *timed_out, error))
             }
-            Standing::Untouched
-            | Standing::Again { .. }
-            | Standing::Working
-            | Standing::Succeeded
-            | Standing::Failed { .. }
-            | Standing::Skipped => None,
+            TaskProgress::Untouched
+            | TaskProgress::Again { .. }
+            | TaskProgress::Working
+            | TaskProgress::Succeeded
+            | TaskProgress::Failed { .. }
+            | TaskProgress::Skipped => None,
         });
     let failed: Vec<_> = failed.collect();
     let Some((name, _, error)) = failed.first() else {

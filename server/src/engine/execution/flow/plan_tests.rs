@@ -23,11 +23,11 @@ fn task(name: &str, needs: &[&str], when: When) -> Task {
     }
 }
 
-fn failed(error: &str) -> Standing {
-    Standing::Failed { timed_out: false, error: error.to_owned() }
+fn failed(error: &str) -> TaskProgress {
+    TaskProgress::Failed { timed_out: false, error: error.to_owned() }
 }
 
-fn decided(definition: &Definition, standings: &[Standing]) -> Plan {
+fn decided(definition: &Definition, standings: &[TaskProgress]) -> Plan {
     let graph = Graph::of(&definition.tasks).unwrap();
     plan(&Situation {
         definition,
@@ -47,7 +47,7 @@ fn two(when: When) -> Definition {
 
 #[test]
 fn a_condition_decides_what_follows_a_task() {
-    use Standing::{Succeeded, Untouched};
+    use TaskProgress::{Succeeded, Untouched};
     for (when, first, begins) in [
         (When::Success, Succeeded, true),
         (When::Success, failed("x"), false),
@@ -61,14 +61,14 @@ fn a_condition_decides_what_follows_a_task() {
         assert_eq!(plan.skip.len(), usize::from(!begins), "{when:?} {first:?}");
     }
     // While the first is at work, nothing is said about the second.
-    let plan = decided(&two(When::Always), &[Standing::Working, Untouched]);
+    let plan = decided(&two(When::Always), &[TaskProgress::Working, Untouched]);
     assert_eq!((plan.begin.len(), plan.skip.len()), (0, 0));
     assert_eq!(plan.next, Next::Wait { until: None });
 }
 
 #[test]
 fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
-    use Standing::{Succeeded, Untouched};
+    use TaskProgress::{Succeeded, Untouched};
     let definition = Definition::of(vec![
         task("a", &[], When::Success),
         task("b", &["a"], When::Success),
@@ -96,9 +96,9 @@ fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
 
 #[test]
 fn a_failure_makes_the_run_fail_whatever_ran_after_it() {
-    use Standing::Succeeded;
-    let timed_out = || Standing::Failed { timed_out: true, error: "late".to_owned() };
-    let settled = |definition: &Definition, standings: &[Standing]| {
+    use TaskProgress::Succeeded;
+    let timed_out = || TaskProgress::Failed { timed_out: true, error: "late".to_owned() };
+    let settled = |definition: &Definition, standings: &[TaskProgress]| {
         let Next::Settle { state, error } = decided(definition, standings).next else {
             panic!("not settled")
         };
@@ -113,7 +113,7 @@ fn a_failure_makes_the_run_fail_whatever_ran_after_it() {
     assert_eq!(settled(&alarm, &[timed_out(), Succeeded]).0, run::State::TimedOut);
     let both = settled(&alarm, &[timed_out(), failed("x")]);
     assert_eq!(both, (run::State::Failed, Some("task 'a': late (and 1 more)".to_owned())));
-    assert_eq!(settled(&alarm, &[Succeeded, Standing::Skipped]), (run::State::Succeeded, None));
+    assert_eq!(settled(&alarm, &[Succeeded, TaskProgress::Skipped]), (run::State::Succeeded, None));
 
     let mut may = two(When::Always);
     may.tasks[0].allow_failure = true;
@@ -127,17 +127,17 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
         task("b", &[], When::Success),
         task("c", &["a"], When::Success),
     ]);
-    let again = |second| Standing::Again { attempt: 2, from: at(second) };
-    let waits = [again(130), again(120), Standing::Untouched];
+    let again = |second| TaskProgress::Again { attempt: 2, from: at(second) };
+    let waits = [again(130), again(120), TaskProgress::Untouched];
     assert_eq!(decided(&definition, &waits).next, Next::Park { until: at(120) });
     // While another task is at work, it only wakes up for it.
-    let works = [again(130), Standing::Working, Standing::Untouched];
+    let works = [again(130), TaskProgress::Working, TaskProgress::Untouched];
     assert_eq!(decided(&definition, &works).next, Next::Wait { until: Some(at(130)) });
-    let due = [again(100), again(120), Standing::Untouched];
+    let due = [again(100), again(120), TaskProgress::Untouched];
     let plan = decided(&definition, &due);
     assert_eq!((plan.begin, plan.next), (vec![(0, 2)], Next::Wait { until: Some(at(120)) }));
     // One that is due and has no room waits for room.
-    let full = [Standing::Working, again(90), Standing::Untouched];
+    let full = [TaskProgress::Working, again(90), TaskProgress::Untouched];
     let one = Definition { max_parallel: 1, ..definition };
     assert_eq!(decided(&one, &full).next, Next::Wait { until: None });
 }
@@ -146,12 +146,12 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
 fn a_run_whose_time_is_over_is_stopped_and_times_out() {
     let definition = Definition { timeout_ms: Some(5_000), ..two(When::Success) };
     let graph = Graph::of(&definition.tasks).unwrap();
-    let over = |standings: &[Standing], halt| {
+    let over = |standings: &[TaskProgress], halt| {
         let (now, deadline) = (at(100), Some(at(100)));
         let definition = &definition;
         plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room: 8 }).next
     };
-    use Standing::{Succeeded, Untouched, Working};
+    use TaskProgress::{Succeeded, Untouched, Working};
     assert_eq!(over(&[Working, Untouched], None), Next::StopTasks);
     let error = "the run did not end within its time limit of 5000 ms".to_owned();
     let timed_out = Next::Settle { state: run::State::TimedOut, error: Some(error) };
@@ -165,12 +165,12 @@ fn a_run_whose_time_is_over_is_stopped_and_times_out() {
 fn a_halted_run_begins_nothing_and_ends_or_is_passed_on() {
     let definition = two(When::Success);
     let graph = Graph::of(&definition.tasks).unwrap();
-    let halted = |standings: &[Standing], halt| {
+    let halted = |standings: &[TaskProgress], halt| {
         let (now, definition) = (at(100), &definition);
         let (deadline, halt) = (None, Some(halt));
         plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room: 8 })
     };
-    use Standing::{Succeeded, Untouched, Working};
+    use TaskProgress::{Succeeded, Untouched, Working};
     for halt in [Halt::Cancelled, Halt::Released] {
         let plan = halted(&[Working, Untouched], halt);
         assert_eq!((plan.begin.len(), plan.next), (0, Next::Wait { until: None }));
@@ -187,7 +187,7 @@ fn no_more_tasks_begin_than_there_is_room_for() {
     let tasks = (0..10).map(|index| task(&format!("t{index}"), &[], When::Success)).collect();
     let definition = Definition { max_parallel: 3, ..Definition::of(tasks) };
     let graph = Graph::of(&definition.tasks).unwrap();
-    let standings = vec![Standing::Untouched; 10];
+    let standings = vec![TaskProgress::Untouched; 10];
     for (room, begun) in [(100, 3), (2, 2), (0, 1)] {
         let (now, deadline, halt) = (at(0), None, None);
         let (definition, standings) = (&definition, &*standings);
@@ -202,7 +202,7 @@ fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
     // A task that is neither waiting nor ready: its need is said to be untouched for ever.
     let definition = two(When::Success);
     let graph = Graph::of(&definition.tasks).unwrap();
-    let standings = [Standing::Untouched, Standing::Untouched];
+    let standings = [TaskProgress::Untouched, TaskProgress::Untouched];
     let next = next(
         &Situation {
             definition: &definition,
@@ -289,7 +289,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    fn standings(&self) -> Vec<Standing> {
+    fn standings(&self) -> Vec<TaskProgress> {
         let tasks = self.definition.tasks.iter().zip(&self.attempts);
         tasks.map(|(task, attempts)| standing(task, Uuid::nil(), attempts)).collect()
     }
@@ -318,13 +318,16 @@ impl Simulated {
         use entity::task_run::State::{Failed, Succeeded, TimedOut};
         let standings = self.standings();
         let mut needs = self.graph.needs(index).iter().map(|need| &standings[*need]);
-        let ended = |standing: &Standing| {
-            matches!(standing, Standing::Succeeded | Standing::Failed { .. } | Standing::Skipped)
+        let ended = |standing: &TaskProgress| {
+            matches!(
+                standing,
+                TaskProgress::Succeeded | TaskProgress::Failed { .. } | TaskProgress::Skipped
+            )
         };
         assert!(needs.clone().all(ended), "task {index} begins too early");
         let task = &self.definition.tasks[index];
         match task.when {
-            When::Success => assert!(needs.all(|standing| *standing == Standing::Succeeded)),
+            When::Success => assert!(needs.all(|standing| *standing == TaskProgress::Succeeded)),
             When::Failure => {
                 let before = self.graph.before(index);
                 let broke = |attempts: &Vec<Attempted>| {

@@ -44,7 +44,7 @@ pub(super) fn gist(output: Value) -> Value {
 
 /// Where a task stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Standing {
+pub(super) enum TaskProgress {
     /// Nothing was done about it.
     Untouched,
     /// An attempt is over, and another may follow from then on.
@@ -60,14 +60,14 @@ pub(super) enum Standing {
 }
 
 /// Where the task of a run stands after these attempts, in their order.
-pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> Standing {
-    let Some(last) = attempts.last() else { return Standing::Untouched };
+pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskProgress {
+    let Some(last) = attempts.last() else { return TaskProgress::Untouched };
     let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let again = |from| Standing::Again { attempt: last.attempt + 1, from: whole_ms(from) };
+    let again = |from| TaskProgress::Again { attempt: last.attempt + 1, from: whole_ms(from) };
     match last.state {
-        State::Running => Standing::Working,
-        State::Succeeded => Standing::Succeeded,
-        State::Skipped => Standing::Skipped,
+        State::Running => TaskProgress::Working,
+        State::Succeeded => TaskProgress::Succeeded,
+        State::Skipped => TaskProgress::Skipped,
         // Neither was the task's own doing.
         State::Lost | State::Cancelled => again(ended),
         State::Failed | State::TimedOut => {
@@ -80,7 +80,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> Standi
                 return again(ended + TimeDelta::from_std(delay).unwrap_or_default());
             }
             let error = last.error.clone().unwrap_or_default();
-            Standing::Failed { timed_out: last.state == State::TimedOut, error }
+            TaskProgress::Failed { timed_out: last.state == State::TimedOut, error }
         }
     }
 }
@@ -129,7 +129,7 @@ pub(crate) fn shown(task: &Task, id: Uuid, run: run::State, rows: &[task_run::Mo
     let live = run.is_live();
     let again = || {
         let attempts: Vec<_> = rows.iter().cloned().map(Attempted::of).collect();
-        live && matches!(standing(task, id, &attempts), Standing::Again { .. })
+        live && matches!(standing(task, id, &attempts), TaskProgress::Again { .. })
     };
     match rows.last().map(|row| row.state) {
         None if live => Shown::Waiting,
@@ -189,26 +189,29 @@ mod tests {
         states.iter().enumerate().map(attempt).collect()
     }
 
-    fn after(states: &[State]) -> Standing {
+    fn after(states: &[State]) -> TaskProgress {
         standing(&task(), Uuid::nil(), &attempts(states))
     }
 
     #[test]
     fn a_failed_attempt_is_followed_by_another_while_its_policy_says_so() {
         use State::{Cancelled, Failed, Lost, TimedOut};
-        assert_eq!(after(&[]), Standing::Untouched);
-        assert_eq!(after(&[Failed]), Standing::Again { attempt: 2, from: at(110) });
-        assert_eq!(after(&[Failed, TimedOut]), Standing::Again { attempt: 3, from: at(120) });
+        assert_eq!(after(&[]), TaskProgress::Untouched);
+        assert_eq!(after(&[Failed]), TaskProgress::Again { attempt: 2, from: at(110) });
+        assert_eq!(after(&[Failed, TimedOut]), TaskProgress::Again { attempt: 3, from: at(120) });
         let error = "exited with code 75".to_owned();
-        assert_eq!(after(&[Failed, Failed, TimedOut]), Standing::Failed { timed_out: true, error });
+        assert_eq!(
+            after(&[Failed, Failed, TimedOut]),
+            TaskProgress::Failed { timed_out: true, error }
+        );
         // What a node lost costs the task nothing.
         assert_eq!(
             after(&[Lost, Lost, Cancelled, Lost]),
-            Standing::Again { attempt: 5, from: at(100) }
+            TaskProgress::Again { attempt: 5, from: at(100) }
         );
         assert_eq!(
             after(&[Lost, Failed, Lost, Failed]),
-            Standing::Again { attempt: 5, from: at(120) }
+            TaskProgress::Again { attempt: 5, from: at(120) }
         );
     }
 
@@ -218,7 +221,7 @@ mod tests {
         failed[0].finished_at = Some(at(100) + TimeDelta::microseconds(1));
         let standing = standing(&task(), Uuid::nil(), &failed);
         let from = at(110) + TimeDelta::milliseconds(1);
-        assert_eq!(standing, Standing::Again { attempt: 2, from });
+        assert_eq!(standing, TaskProgress::Again { attempt: 2, from });
     }
 
     #[test]
@@ -226,9 +229,9 @@ mod tests {
         let only = |condition: &str| Task { retry_on: vec![condition.parse().unwrap()], ..task() };
         let failed = attempts(&[State::Failed]);
         let first = |task: &Task| standing(task, Uuid::nil(), &failed);
-        assert!(matches!(first(&only("exit 75")), Standing::Again { .. }));
-        assert!(matches!(first(&only("exit 76")), Standing::Failed { timed_out: false, .. }));
-        assert!(matches!(first(&only("timeout")), Standing::Failed { .. }));
+        assert!(matches!(first(&only("exit 75")), TaskProgress::Again { .. }));
+        assert!(matches!(first(&only("exit 76")), TaskProgress::Failed { timed_out: false, .. }));
+        assert!(matches!(first(&only("timeout")), TaskProgress::Failed { .. }));
     }
 
     #[test]

@@ -23,17 +23,17 @@ use crate::{
 
 /// The intents of one transaction, decided.
 #[derive(Default)]
-pub(super) struct Batch<'a> {
+pub(super) struct HandoffBatch<'a> {
     /// Runs that some of them become.
     pub(super) runs: Vec<NewRun>,
     /// What each of `runs` runs.
-    pub(super) works: Vec<Work<'a>>,
+    pub(super) works: Vec<RunSource<'a>>,
     /// Those that do not run.
     pub(super) refused: Vec<Decided>,
 }
 
 /// What a run is of.
-pub(super) struct Work<'a> {
+pub(super) struct RunSource<'a> {
     /// The version of the workflow.
     pub(super) known: Arc<Known>,
     /// The schedule.
@@ -41,7 +41,7 @@ pub(super) struct Work<'a> {
 }
 
 /// As what intents are decided by.
-pub(super) struct Moment {
+pub(super) struct HandoffContext {
     /// The time that the nodes agree on.
     pub(super) now: DateTime<Utc>,
     /// What recovery may still do, where it is recovery.
@@ -50,14 +50,14 @@ pub(super) struct Moment {
     pub(super) was_away: bool,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> HandoffBatch<'a> {
     /// Decides what becomes of each intent.
     pub(super) async fn decide(
         core: &Core,
         tx: &DatabaseTransaction,
         intents: &[Intent],
         current: &'a HashMap<Uuid, Current>,
-        moment: &Moment,
+        moment: &HandoffContext,
     ) -> Result<Self, EngineError> {
         let mut batch = Self::default();
         for intent in intents {
@@ -83,7 +83,7 @@ impl<'a> Batch<'a> {
             let detail = detail(intent, reason, moment.was_away);
             let run = NewRun { detail, ..new_run(intent, schedule, &known, reason, moment.now) };
             batch.runs.push(run);
-            batch.works.push(Work { known, schedule });
+            batch.works.push(RunSource { known, schedule });
         }
         Ok(batch)
     }
@@ -99,7 +99,7 @@ impl<'a> Batch<'a> {
     pub(super) fn report(&self, core: &Core, intents: &[Intent], handed_from: DateTime<Utc>) {
         let handed_at = core.clock.now();
         let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();
-        for (run, Work { schedule, .. }) in self.runs.iter().zip(&self.works) {
+        for (run, RunSource { schedule, .. }) in self.runs.iter().zip(&self.works) {
             let late = handed_at - run.due_at.utc();
             core.metrics.lateness(late.to_std().unwrap_or_default());
             let (started, reason) = (Verdict::Started.to_value(), run.reason.to_value());

@@ -20,7 +20,7 @@ pub(in crate::engine) struct Limits {
 
 /// What must still be so of a schedule for its intents to run.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Standing {
+pub(in crate::engine) struct SchedulePrecondition {
     version: i32,
     fires_version: i32,
     enabled: bool,
@@ -29,7 +29,7 @@ pub(in crate::engine) struct Standing {
     jitter_ms: i64,
 }
 
-impl From<&Current> for Standing {
+impl From<&Current> for SchedulePrecondition {
     fn from(schedule: &Current) -> Self {
         Self {
             version: schedule.version,
@@ -42,7 +42,7 @@ impl From<&Current> for Standing {
     }
 }
 
-impl From<&Queue> for Standing {
+impl From<&Queue> for SchedulePrecondition {
     fn from(queue: &Queue) -> Self {
         Self {
             version: queue.version,
@@ -58,14 +58,18 @@ impl From<&Queue> for Standing {
 /// Why an intent is not to run as things are now, if it is not.
 pub(in crate::engine) fn refusal(
     intent: &Intent,
-    schedule: Option<Standing>,
+    schedule: Option<SchedulePrecondition>,
     now: DateTime<Utc>,
 ) -> Option<Decided> {
     outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
 }
 
 /// The refusal of an intent whose schedule is not what it was.
-fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Option<Decided> {
+fn outdated(
+    intent: &Intent,
+    schedule: Option<SchedulePrecondition>,
+    verdict: Verdict,
+) -> Option<Decided> {
     let (id, scheduled_at) = (intent.id, intent.scheduled_at);
     let refuse = |reason, detail| Some(Decided { id, scheduled_at, verdict, reason, detail });
     let Some(schedule) = schedule.filter(|schedule| !schedule.deleted) else {
@@ -82,9 +86,9 @@ fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Op
 }
 
 /// The refusal of an intent that has waited beyond its deadline.
-fn overdue(intent: &Intent, schedule: Standing, now: DateTime<Utc>) -> Option<Decided> {
+fn overdue(intent: &Intent, schedule: SchedulePrecondition, now: DateTime<Utc>) -> Option<Decided> {
     let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
-    let Standing { jitter_ms, start_deadline_ms, .. } = schedule;
+    let SchedulePrecondition { jitter_ms, start_deadline_ms, .. } = schedule;
     let late = past_deadline(scheduled_at, due_at, jitter_ms, start_deadline_ms, now);
     let (verdict, reason) = (Verdict::Skipped, Reason::Deadline);
     let (id, scheduled_at) = (intent.id, intent.scheduled_at);
@@ -104,7 +108,7 @@ pub(super) fn decide(
     };
     // What recovery gives up was promised: it is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
-    if let Some(decided) = outdated(intent, schedule.map(Standing::from), gone) {
+    if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
     }
     let Some(schedule) = schedule else { return refuse(gone, Reason::Deleted, None) };
@@ -117,7 +121,7 @@ pub(super) fn decide(
             return refuse(Verdict::Abandoned, Reason::TooOld, None);
         }
     }
-    if let Some(decided) = overdue(intent, Standing::from(schedule), now) {
+    if let Some(decided) = overdue(intent, SchedulePrecondition::from(schedule), now) {
         return Err(decided);
     }
     Ok(match recovery {

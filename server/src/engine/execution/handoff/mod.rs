@@ -22,11 +22,11 @@ use uuid::Uuid;
 
 pub(crate) use self::run::unmark_recovery;
 use self::{
-    batch::{Batch, Moment},
-    start::Begun,
+    batch::{HandoffBatch, HandoffContext},
+    start::RunStart,
 };
 pub(in crate::engine) use self::{
-    decision::{Limits, Standing, past_deadline, refusal},
+    decision::{Limits, SchedulePrecondition, past_deadline, refusal},
     run::{idempotency_key, mark_recovery},
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
         cluster::LeaseTerm,
         core::{Bisect, Core},
     },
-    store::{handoffs::Intent, holds::Hold},
+    store::{handoffs::Intent, holds::RunLease},
 };
 
 /// Recovery at work.
@@ -141,8 +141,8 @@ async fn try_hand_over(
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
     let now = core.agreed_now_in(&tx).await?;
     let limits = recovery.map(|recovery| recovery.limits);
-    let moment = Moment { now, limits, was_away };
-    let mut batch = Batch::decide(core, &tx, intents, &current, &moment).await?;
+    let moment = HandoffContext { now, limits, was_away };
+    let mut batch = HandoffBatch::decide(core, &tx, intents, &current, &moment).await?;
 
     let linked = core.store.start_fires_if_pending(&tx, &batch.runs, now.into()).await?;
     core.store.decide_fires_if_pending(&tx, &batch.refused, now.into()).await?;
@@ -159,7 +159,7 @@ async fn try_hand_over(
     batch.report(core, intents, handed_from);
 
     let refused = batch.refused.len();
-    let begun = Begun { node, now, places, lost: &lost };
+    let begun = RunStart { node, now, places, lost: &lost };
     let handed = HandedOver { refused, ..batch.start(core, begun).await };
     drop(beginning);
     if !lost.is_empty() {
@@ -173,6 +173,6 @@ async fn try_hand_over(
 }
 
 /// The first attempt of a run, held by this node.
-fn first_hold(run_id: Uuid, node_id: Uuid) -> Hold {
-    Hold { run_id, attempt: 1, node_id, epoch: 1 }
+fn first_hold(run_id: Uuid, node_id: Uuid) -> RunLease {
+    RunLease { run_id, attempt: 1, node_id, epoch: 1 }
 }

@@ -7,18 +7,18 @@ use uuid::Uuid;
 
 use super::{
     HandedOver,
-    batch::{Batch, Work},
+    batch::{HandoffBatch, RunSource},
     first_hold,
 };
 use crate::{
     engine::{
         core::Core,
         execution::attempt::{self, Attempt, Times},
-        places::{Claim, NoPlace, Place},
+        places::{Claim, HeldPlace, NoPlace},
     },
     store::{
         handoffs::{NewRun, Start},
-        holds::Hold,
+        holds::RunLease,
     },
     target::Invocation,
 };
@@ -28,31 +28,31 @@ use crate::{
 const BEGUN_AT_ONCE: usize = 64;
 
 /// What the runs of a batch begin with, once they are committed.
-pub(super) struct Begun<'a> {
+pub(super) struct RunStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
     /// One for each run that starts here.
-    pub(super) places: Vec<Option<Place>>,
+    pub(super) places: Vec<Option<HeldPlace>>,
     /// Attempts that are not this node's any more.
-    pub(super) lost: &'a HashSet<Hold>,
+    pub(super) lost: &'a HashSet<RunLease>,
 }
 
-impl Batch<'_> {
+impl HandoffBatch<'_> {
     /// Marks those runs as started that may start in this transaction and for which there is a
     /// place; gives the places, one for each of these runs. The dispatcher alone starts runs of a
     /// group: it keeps their limit and their order. And what a life that was declared dead started
     /// would be taken from it at once.
-    pub(super) fn place(&mut self, core: &Core) -> Vec<Option<Place>> {
-        let may = |Work { known, schedule }: &Work<'_>| {
+    pub(super) fn place(&mut self, core: &Core) -> Vec<Option<HeldPlace>> {
+        let may = |RunSource { known, schedule }: &RunSource<'_>| {
             schedule.group_id.is_none()
                 && schedule.node_is_alive
                 && core.cluster.takes(&known.definition.runs_on)
                 && !core.cluster.lets_others_go_first(&known.definition.runs_on)
         };
         let mut is_full = false;
-        let start = |(run, work): (&mut NewRun, &Work<'_>)| {
+        let start = |(run, work): (&mut NewRun, &RunSource<'_>)| {
             if is_full || !may(work) {
                 return None;
             }
@@ -72,7 +72,7 @@ impl Batch<'_> {
     }
 
     /// Starts the attempts of the runs that have a place.
-    pub(super) async fn start(self, core: &Arc<Core>, begun: Begun<'_>) -> HandedOver {
+    pub(super) async fn start(self, core: &Arc<Core>, begun: RunStart<'_>) -> HandedOver {
         let mut handed = HandedOver::default();
         let runs = self.runs.into_iter().zip(begun.places);
         for (index, ((run, place), work)) in runs.zip(self.works).enumerate() {
@@ -99,8 +99,8 @@ impl Batch<'_> {
     }
 }
 
-fn invocation(core: &Core, run: NewRun, work: &Work<'_>, hold: &Hold) -> Invocation {
-    let Work { known, schedule } = work;
+fn invocation(core: &Core, run: NewRun, work: &RunSource<'_>, hold: &RunLease) -> Invocation {
+    let RunSource { known, schedule } = work;
     let task = known.task(0);
     Invocation {
         run_id: run.id,

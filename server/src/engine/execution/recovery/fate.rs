@@ -7,7 +7,7 @@ use sea_orm::ActiveEnum;
 use crate::{
     engine::execution::{handoff::Limits, settle::Decision},
     store::{
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
         recoveries::Stray,
     },
 };
@@ -69,8 +69,13 @@ pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
     }
 }
 
-pub(super) fn hold(stray: &Stray) -> Hold {
-    Hold { run_id: stray.id, attempt: stray.attempt, node_id: stray.node_id, epoch: stray.epoch }
+pub(super) fn hold(stray: &Stray) -> RunLease {
+    RunLease {
+        run_id: stray.id,
+        attempt: stray.attempt,
+        node_id: stray.node_id,
+        epoch: stray.epoch,
+    }
 }
 
 pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {

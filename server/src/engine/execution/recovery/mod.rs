@@ -54,7 +54,7 @@ use crate::{
     store::{
         DatabaseTransaction, StoreError,
         handoffs::Decided,
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
         recoveries::{Astray, Stray},
     },
     telemetry::Recovery as What,
@@ -119,7 +119,7 @@ impl Recovery {
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
-        let unknown: Vec<Hold> =
+        let unknown: Vec<RunLease> =
             held.into_iter().filter(|hold| !core.registry.knows(hold)).collect();
         if unknown.is_empty() || core.is_gone() {
             return Ok(());
@@ -217,7 +217,7 @@ impl Recovery {
         tx: &DatabaseTransaction,
         settlements: &[Settlement],
         now: DateTime<Utc>,
-    ) -> Result<HashSet<Hold>, StoreError> {
+    ) -> Result<HashSet<RunLease>, StoreError> {
         let store = &self.core.store;
         let held = store.settle_if_held(tx, settlements).await?;
         let ended = settlements.iter().filter(|settled| held.contains(&settled.hold));
@@ -229,7 +229,7 @@ impl Recovery {
     }
 
     /// Tells the metrics which runs have ended by this: nobody else will.
-    fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<Hold>) {
+    fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<RunLease>) {
         let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
         for settled in settlements {
             if settled.run_state.is_live() || !ended.contains(&settled.hold) {

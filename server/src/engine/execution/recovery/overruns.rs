@@ -19,13 +19,13 @@ use crate::{
         EngineError,
         cluster::LeaseTerm,
         core::StopReason,
-        execution::settle::{self, Standing},
+        execution::settle::{self, AttemptContext},
     },
     model::Task,
     random,
     store::{
         DatabaseTransaction,
-        holds::{Hold, Settlement},
+        holds::{RunLease, Settlement},
         recoveries::{Overdue, Stray},
     },
     target::{Noop, Target},
@@ -46,7 +46,7 @@ impl Recovery {
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         let core = &self.core;
-        let outlived: Vec<Hold> = core.outlived().into_iter().collect();
+        let outlived: Vec<RunLease> = core.outlived().into_iter().collect();
         if core.is_gone() || self.grace.spares(core.clock.instant()) {
             return Ok(());
         }
@@ -89,10 +89,10 @@ impl Recovery {
         let outlived = self.watch.outlived(instant, limit);
         for some in outlived.chunks(TOGETHER) {
             let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
-            let holds: Vec<Hold> = some.iter().map(|overdue| overdue.hold).collect();
+            let holds: Vec<RunLease> = some.iter().map(|overdue| overdue.hold).collect();
             let mut strays = core.store.lock_if_held(&tx, &holds).await?;
             // A run of several tasks may have begun its next step.
-            let deadline = |hold: Hold| {
+            let deadline = |hold: RunLease| {
                 let same = some.iter().find(|overdue| overdue.hold == hold);
                 same.map(|overdue| overdue.hard_deadline_at)
             };
@@ -149,7 +149,7 @@ impl Recovery {
             Err(_) => (&nothing, stray.attempt),
         };
         let attempt = stray.attempt;
-        let standing = Standing { attempt, max_attempts, task, now, random: random::unit() };
+        let standing = AttemptContext { attempt, max_attempts, task, now, random: random::unit() };
         Ok(settlement(stray, settle::overrun(standing), now))
     }
 }

@@ -47,13 +47,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::{clock::Clock, store::holds::Hold};
+    use crate::{clock::Clock, store::holds::RunLease};
 
     const LIMIT: Duration = Duration::from_secs(60);
 
     fn overdue(attempt: i32, deadline: i64) -> Overdue {
         Overdue {
-            hold: Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 },
+            hold: RunLease { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 },
             hard_deadline_at: Timestamp(deadline),
             workflow_id: Uuid::nil(),
             workflow_version: 1,

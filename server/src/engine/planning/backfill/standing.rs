@@ -6,7 +6,7 @@ use crate::store::instants::{RowAt, RunAt};
 
 /// What an instant of the past has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum InstantState {
     /// Nothing has run for it.
     Missing,
     /// A run for it succeeded.
@@ -53,18 +53,18 @@ impl Facts {
     }
 
     /// What they come to.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> InstantState {
         let any = |wanted: fn(run::State) -> bool| self.runs.iter().any(|run| wanted(run.state));
         let verdict = self.row.map(|row| row.verdict);
         if any(run::State::is_live) || verdict == Some(Verdict::Pending) || self.is_to_come {
-            Standing::Live
+            InstantState::Live
         } else if any(|state| state == run::State::Succeeded) {
-            Standing::Succeeded
+            InstantState::Succeeded
         } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
             // A start whose run is in the tables no more is not known to have succeeded.
-            Standing::Failed
+            InstantState::Failed
         } else {
-            Standing::Missing
+            InstantState::Missing
         }
     }
 
@@ -81,15 +81,15 @@ impl Facts {
             self.runs.iter().rev().find(|run| wanted(run.state)).map(|run| run.run_id)
         };
         let why = match standing {
-            Standing::Live => match last(run::State::is_live) {
+            InstantState::Live => match last(run::State::is_live) {
                 Some(run) => format!("run {run} was alive for this instant"),
                 None => "its own fire was about to start".to_owned(),
             },
-            Standing::Succeeded => match last(|state| state == run::State::Succeeded) {
+            InstantState::Succeeded => match last(|state| state == run::State::Succeeded) {
                 Some(run) => format!("run {run} had succeeded for this instant"),
                 None => "a run had succeeded for this instant".to_owned(),
             },
-            Standing::Failed => match self.runs.last() {
+            InstantState::Failed => match self.runs.last() {
                 Some(run) => {
                     let had = if run.state == run::State::Cancelled { "was" } else { "had" };
                     let state = run.state.to_value().replace('_', " ");
@@ -97,8 +97,8 @@ impl Facts {
                 }
                 None => "its run had started and is in the tables no more".to_owned(),
             },
-            Standing::Missing | Standing::Suppressed => "it was not wanted".to_owned(),
-            Standing::Forgotten => "its history was no longer kept".to_owned(),
+            InstantState::Missing | InstantState::Suppressed => "it was not wanted".to_owned(),
+            InstantState::Forgotten => "its history was no longer kept".to_owned(),
         };
         Turn::Skip(why)
     }
@@ -107,15 +107,18 @@ impl Facts {
 /// Whether a backfill wants instants that have come to this. One that is alive never, one that a
 /// calendar suppresses only if something has run for it all the same, and one that is forgotten only
 /// if it may have succeeded.
-pub fn selects(mode: Mode, standing: Standing) -> bool {
+pub fn selects(mode: Mode, standing: InstantState) -> bool {
     match (standing, mode) {
-        (Standing::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)
-        | (Standing::Failed, Mode::MissingAndFailed | Mode::All)
-        | (Standing::Succeeded | Standing::Forgotten, Mode::All) => true,
-        (Standing::Failed, Mode::Missing)
-        | (Standing::Succeeded | Standing::Forgotten, Mode::Missing | Mode::MissingAndFailed)
+        (InstantState::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)
+        | (InstantState::Failed, Mode::MissingAndFailed | Mode::All)
+        | (InstantState::Succeeded | InstantState::Forgotten, Mode::All) => true,
+        (InstantState::Failed, Mode::Missing)
         | (
-            Standing::Live | Standing::Suppressed,
+            InstantState::Succeeded | InstantState::Forgotten,
+            Mode::Missing | Mode::MissingAndFailed,
+        )
+        | (
+            InstantState::Live | InstantState::Suppressed,
             Mode::Missing | Mode::MissingAndFailed | Mode::All,
         ) => false,
     }
@@ -143,19 +146,19 @@ mod tests {
         use run::State::{Cancelled, Failed, Queued, Succeeded, TimedOut};
         let started = Some(Verdict::Started);
         for (verdict, states, standing) in [
-            (None, &[][..], Standing::Missing),
-            (Some(Verdict::Missed), &[], Standing::Missing),
-            (Some(Verdict::Collapsed), &[], Standing::Missing),
-            (Some(Verdict::Skipped), &[], Standing::Missing),
-            (Some(Verdict::Abandoned), &[], Standing::Missing),
-            (Some(Verdict::Abandoned), &[Failed], Standing::Failed),
-            (Some(Verdict::Pending), &[], Standing::Live),
-            (started, &[Failed], Standing::Failed),
-            (started, &[TimedOut, Cancelled], Standing::Failed),
-            (started, &[Failed, Succeeded], Standing::Succeeded),
-            (started, &[Succeeded, Failed, Queued], Standing::Live),
-            (started, &[], Standing::Failed),
-            (Some(Verdict::Missed), &[Succeeded], Standing::Succeeded),
+            (None, &[][..], InstantState::Missing),
+            (Some(Verdict::Missed), &[], InstantState::Missing),
+            (Some(Verdict::Collapsed), &[], InstantState::Missing),
+            (Some(Verdict::Skipped), &[], InstantState::Missing),
+            (Some(Verdict::Abandoned), &[], InstantState::Missing),
+            (Some(Verdict::Abandoned), &[Failed], InstantState::Failed),
+            (Some(Verdict::Pending), &[], InstantState::Live),
+            (started, &[Failed], InstantState::Failed),
+            (started, &[TimedOut, Cancelled], InstantState::Failed),
+            (started, &[Failed, Succeeded], InstantState::Succeeded),
+            (started, &[Succeeded, Failed, Queued], InstantState::Live),
+            (started, &[], InstantState::Failed),
+            (Some(Verdict::Missed), &[Succeeded], InstantState::Succeeded),
         ] {
             assert_eq!(facts(verdict, states).standing(), standing, "{verdict:?} {states:?}");
         }
@@ -165,7 +168,7 @@ mod tests {
     fn what_the_planner_has_not_decided_about_waits_for_it() {
         let to_come = |states| Facts { is_to_come: true, ..facts(None, states) };
         for states in [&[][..], &[run::State::Failed]] {
-            assert_eq!(to_come(states).standing(), Standing::Live);
+            assert_eq!(to_come(states).standing(), InstantState::Live);
             assert_eq!(to_come(states).turn(Mode::All), Turn::Wait);
         }
         let by_hand = to_come(&[run::State::Running]).turn(Mode::All);

@@ -15,7 +15,7 @@ use crate::{
         EngineError,
         core::{Core, StopReason},
     },
-    store::{DatabaseTransaction, clearing::Way},
+    store::{DatabaseTransaction, clearing::BlockedFire},
 };
 
 /// So many runs one transaction stops.
@@ -45,14 +45,14 @@ impl Demand {
         (others != Others::Leave || replaces_waiting).then_some(demand)
     }
 
-    fn way(&self) -> Way {
+    fn way(&self) -> BlockedFire {
         let at = self.scheduled_at.utc().to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let word = match self.others {
             Others::Leave => "waits",
             Others::Cancel => "cancel_other",
             Others::Terminate => "terminate_other",
         };
-        Way {
+        BlockedFire {
             schedule_id: self.schedule_id,
             fire_id: self.fire_id,
             reason: format!("overlap: {word}, for fire {} of {at}", self.fire_id),

@@ -1,5 +1,5 @@
 use chrono::{DateTime, Utc};
-use timetable::overlap::{Fate, Others, Standing};
+use timetable::overlap::{Fate, Occupancy, Others};
 
 use super::{Clearing, Demand, policy};
 use crate::{
@@ -48,7 +48,7 @@ impl Turn {
 /// queue first, and those whose time has come.
 pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let mut turn = Turn::default();
-    let standing = facts.queue.map(handoff::Standing::from);
+    let standing = facts.queue.map(handoff::SchedulePrecondition::from);
     let mut waiting = Vec::new();
     let mut due = Vec::new();
     for intent in intents {
@@ -62,7 +62,7 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let policy = policy(queue.overlap, queue.buffer_limit);
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
-    let standing = Standing { live, waiting: buffered, stoppable };
+    let standing = Occupancy { live, waiting: buffered, stoppable };
     // Intents outside the buffer that had no owner are made up for: nothing else is claimed before
     // its time.
     let plan = policy.follow(standing, due.len());

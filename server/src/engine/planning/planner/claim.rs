@@ -10,7 +10,7 @@ use timetable::{Fire, Timetable, misfire};
 use uuid::Uuid;
 
 use super::{
-    decision::{Moment, There, decide_within},
+    decision::{ClaimContext, ScheduleLoad, decide_within},
     lock::Batch,
     over_quota,
     timing::{definition, plan_policy},
@@ -160,13 +160,13 @@ async fn write(
     go_around_taken(&core.store, tx, &mut planned).await?;
 
     let all = planned.iter().flat_map(|planned| &planned.plan.entries);
-    let moment = Moment { now, node };
+    let moment = ClaimContext { now, node };
     let lateness = Lateness::of(core, tx, all, now).await?;
     let mut fires = Vec::with_capacity(entries);
     let mut advances = Vec::with_capacity(planned.len());
     let mut clearing = Clearing::default();
     for Planned { schedule, timetable, plan, last } in planned {
-        let there = There {
+        let there = ScheduleLoad {
             live: live.get(&schedule.id).copied(),
             buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
             stoppable: clearing.stoppable(),

@@ -9,7 +9,7 @@ use entity::{
 use timetable::{
     FireKind,
     misfire::{Entry, Fate},
-    overlap::{self, Policy, Standing},
+    overlap::{self, Occupancy, Policy},
 };
 use uuid::Uuid;
 
@@ -31,14 +31,14 @@ use crate::{
 
 /// What stands in the way of a schedule's fires.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct There {
+pub(super) struct ScheduleLoad {
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
     /// How many runs may be stopped along with the claim.
     pub(super) stoppable: usize,
 }
 
-impl There {
+impl ScheduleLoad {
     pub(super) fn alive(&self) -> usize {
         self.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX))
     }
@@ -46,7 +46,7 @@ impl There {
 
 /// When and by which node it is decided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct ClaimContext {
     pub(super) now: DateTime<Utc>,
     pub(super) node: Uuid,
 }
@@ -57,9 +57,9 @@ pub(super) struct Moment {
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
-    there: There,
+    there: ScheduleLoad,
     lateness: Option<&Lateness>,
-    moment: Moment,
+    moment: ClaimContext,
 ) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
     let mut cut = None;
     loop {
@@ -77,9 +77,9 @@ pub(super) fn decide_within(
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
-    there: There,
+    there: ScheduleLoad,
     lateness: Option<&Lateness>,
-    moment: Moment,
+    moment: ClaimContext,
 ) -> (Vec<NewFire>, Option<Demand>) {
     let (mut turns, demand) = Turns::of(schedule, entries, there, moment);
     let fire = |entry: &Entry| {
@@ -91,7 +91,7 @@ fn decide(
 
 /// The turns of the entries of one schedule, taken one after the other.
 struct Turns {
-    moment: Moment,
+    moment: ClaimContext,
     policy: Policy,
     /// One for each entry that wants to start.
     fates: std::vec::IntoIter<overlap::Fate>,
@@ -122,8 +122,8 @@ impl Turns {
     fn of(
         schedule: &DueSchedule,
         entries: &[Entry],
-        there: There,
-        moment: Moment,
+        there: ScheduleLoad,
+        moment: ClaimContext,
     ) -> (Self, Option<Demand>) {
         let now = moment.now;
         let wants = |entry: &Entry| {
@@ -133,8 +133,8 @@ impl Turns {
         };
         let wanting = entries.iter().filter(|entry| wants(entry)).count();
         let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
-        let There { stoppable, buffered, .. } = there;
-        let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
+        let ScheduleLoad { stoppable, buffered, .. } = there;
+        let standing = Occupancy { live: there.alive(), waiting: buffered.waiting, stoppable };
         let follows = schedule.catch_up == CatchUp::All
             && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
         let plan = match follows {

@@ -16,7 +16,7 @@ use crate::target::publish::{
     definition::Kafka,
     dial::{CONNECT, Dialer},
     link::Link,
-    place::Place,
+    place::HostPort,
     problem::Problem,
 };
 
@@ -33,7 +33,7 @@ pub(super) struct Cluster {
     /// The broker that was reached first.
     first: Arc<Link<Asked>>,
     /// Those that lead, by their places.
-    links: Mutex<HashMap<Place, Arc<Link<Asked>>>>,
+    links: Mutex<HashMap<HostPort, Arc<Link<Asked>>>>,
     /// One at a time: those who wait find the connection then.
     connecting: tokio::sync::Mutex<()>,
     topics: Mutex<HashMap<String, Topic>>,
@@ -42,14 +42,14 @@ pub(super) struct Cluster {
 #[derive(Clone)]
 struct Topic {
     /// The place of each partition's leader, where it has one.
-    leaders: Arc<Vec<Option<Place>>>,
+    leaders: Arc<Vec<Option<HostPort>>>,
     asked: Instant,
 }
 
 impl Cluster {
     pub(super) async fn connect(
         dialer: Arc<Dialer>,
-        place: &Place,
+        place: &HostPort,
         kafka: &Kafka,
     ) -> Result<Self, Problem> {
         let first = open(&dialer, place, kafka).await?;
@@ -123,12 +123,12 @@ impl Cluster {
             }
             code => return Err(Problem::refused(codes::text(code))),
         }
-        let places: HashMap<i32, Place> = brokers
+        let places: HashMap<i32, HostPort> = brokers
             .into_iter()
             .filter_map(|(number, host, port)| {
                 let port = u16::try_from(port).ok()?;
                 let host = if host.contains(':') { format!("[{host}]") } else { host };
-                Some((number, Place::read(&host, port).ok()?))
+                Some((number, HostPort::read(&host, port).ok()?))
             })
             .collect();
         let count = partitions.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
@@ -150,7 +150,7 @@ impl Cluster {
         Ok(topic)
     }
 
-    async fn link(&self, place: &Place) -> Result<Arc<Link<Asked>>, Problem> {
+    async fn link(&self, place: &HostPort) -> Result<Arc<Link<Asked>>, Problem> {
         let found = || self.links().get(place).filter(|link| link.is_open()).cloned();
         if let Some(link) = found() {
             return Ok(link);
@@ -169,7 +169,7 @@ impl Cluster {
         Ok(link)
     }
 
-    fn links(&self) -> MutexGuard<'_, HashMap<Place, Arc<Link<Asked>>>> {
+    fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<Asked>>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,7 +178,7 @@ impl Cluster {
     }
 }
 
-async fn open(dialer: &Dialer, place: &Place, kafka: &Kafka) -> Result<Link<Asked>, Problem> {
+async fn open(dialer: &Dialer, place: &HostPort, kafka: &Kafka) -> Result<Link<Asked>, Problem> {
     let stream = dialer.dial(place, kafka.connection.tls).await?;
     let link = Link::start(stream, Protocol::default(), dialer.clock.clone());
     match sign_in(&link, kafka).await {

@@ -37,7 +37,7 @@ use super::{
     definition::{Broker, Kafka},
     dial::Dialer,
     event::Message,
-    place::Place,
+    place::HostPort,
     pool::Session,
     problem::Problem,
 };
@@ -45,7 +45,7 @@ use super::{
 /// Connects to a broker, which tells of the others.
 pub(super) async fn connect(
     dialer: &Arc<Dialer>,
-    place: &Place,
+    place: &HostPort,
     kafka: &Kafka,
 ) -> Result<Arc<dyn Session>, Problem> {
     let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;

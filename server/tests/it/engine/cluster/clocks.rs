@@ -3,7 +3,7 @@ use std::time::Duration;
 use carillon::{
     clock::ManualClock,
     commands::{Call, Edit, NewSchedule, Work},
-    engine::cluster::Standing,
+    engine::cluster::NodeReadiness,
     model::{Definition, Spec},
 };
 use chrono::TimeDelta;
@@ -53,7 +53,7 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     // The planner may be quicker than the beat that finds it, and the first one may have been under
     // way.
     let cluster = engine.cluster();
-    while cluster.standing(&world.clock) != Standing::ClockOff(TimeDelta::hours(1)) {
+    while cluster.standing(&world.clock) != NodeReadiness::ClockOff(TimeDelta::hours(1)) {
         beats.mark_unchanged();
         for clock in [&database_clock, &clock] {
             clock.advance(world.settings.heartbeat_interval);
@@ -65,7 +65,7 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     let right = at("2026-03-01T12:00:10Z");
     database_clock.set(right);
     clock.set(right);
-    while cluster.standing(&world.clock) != Standing::Ready {
+    while cluster.standing(&world.clock) != NodeReadiness::Ready {
         beats.mark_unchanged();
         for clock in [&database_clock, &clock] {
             clock.advance(world.settings.heartbeat_interval);

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::{engine::cluster::Standing, store::nodes::Drain};
+use carillon::{engine::cluster::NodeReadiness, store::nodes::Drain};
 use entity::run;
 
 use crate::{
@@ -36,7 +36,7 @@ async fn a_node_that_shuts_down_leaves_its_shards_and_leases_before_its_last_run
         fleet.members.len() == 2 && fleet.schedulers() == 1 && fleet.workers().count() == 1
     });
     tokio::time::timeout(Duration::from_secs(60), alone).await.unwrap().unwrap();
-    assert_eq!(cluster.standing(&world.clock), Standing::Draining);
+    assert_eq!(cluster.standing(&world.clock), NodeReadiness::Draining);
     for _ in 0..8 {
         let next = world.due_now(noop(), |_| {}).await;
         let run = world.settled_run(next.id).await;
@@ -72,13 +72,13 @@ async fn a_drained_node_ends_what_it_holds_and_takes_on_nothing_until_it_is_undr
         store.set_drain_if_alive(&tx, node, drain).await.unwrap().unwrap();
         store.commit(tx).await.unwrap();
     };
-    let is = async |standing: Standing| {
+    let is = async |standing: NodeReadiness| {
         let mut beats = drained.pulse_reports();
         let stands = beats.wait_for(|_| cluster.standing(&world.clock) == standing);
         tokio::time::timeout(Duration::from_secs(60), stands).await.unwrap().unwrap();
     };
     set(Some(&drain)).await;
-    is(Standing::Drained).await;
+    is(NodeReadiness::Drained).await;
     let mut beats = other.pulse_reports();
     let alone = beats.wait_for(|_| {
         let fleet = other.cluster().seen();
@@ -94,7 +94,7 @@ async fn a_drained_node_ends_what_it_holds_and_takes_on_nothing_until_it_is_undr
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Succeeded, 1, Some(node)));
 
     set(None).await;
-    is(Standing::Ready).await;
+    is(NodeReadiness::Ready).await;
     other.shutdown(Duration::from_secs(5)).await.unwrap();
     // Nobody passes on any more what the other node would have been told.
     world.signals = signals;

@@ -4,7 +4,7 @@ use carillon::{
     beacon::{Beacon, Options, Patience},
     clock::Clock,
     config,
-    engine::{Engine, EngineError, Signals, cluster::Standing, maintenance::health},
+    engine::{Engine, EngineError, Signals, cluster::NodeReadiness, maintenance::health},
     store::{
         nodes::{Joining, Living},
         reads::health::Scope,
@@ -276,7 +276,7 @@ async fn a_usurped_node_that_does_not_hear_the_other_stands_back() {
     let until = world.clock.instant() + EXPIRY * 3;
     while world.clock.instant() < until {
         beats(&first, 1, || {}).await;
-        assert_eq!(first.cluster().standing(&world.clock), Standing::Usurped);
+        assert_eq!(first.cluster().standing(&world.clock), NodeReadiness::Usurped);
         assert_eq!(second.status().await.node_id, life);
     }
     second.abandon();
@@ -323,7 +323,7 @@ async fn a_row_from_the_future_tells_nobody_a_wrong_time() {
     let sql = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = $1";
     world.write(sql, ["a".into()]).await;
     let future = world.clock.now() + TimeDelta::minutes(30);
-    beats(&a, 3, || assert_eq!(a.cluster().standing(&world.clock), Standing::Ready)).await;
+    beats(&a, 3, || assert_eq!(a.cluster().standing(&world.clock), NodeReadiness::Ready)).await;
     let rows = rows(&world).await;
     assert!(rows.values().all(|row| row.heartbeat_at.utc() < future), "{rows:?}");
     a.shutdown(Duration::from_secs(5)).await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     commands::{Call, NewSchedule, Work},
-    engine::{Signals, cluster::Standing},
+    engine::{Signals, cluster::NodeReadiness},
     model::Spec,
     store::nodes::Joining,
 };
@@ -58,7 +58,7 @@ async fn a_node_with_older_zone_data_claims_nothing_until_the_others_have_left(
     let mut rounds = engine.planner_reports();
     let cluster = engine.cluster();
     let newer = newer(&world).await;
-    let stands_back = beats.wait_for(|_| cluster.standing(&world.clock) == Standing::OldZones);
+    let stands_back = beats.wait_for(|_| cluster.standing(&world.clock) == NodeReadiness::OldZones);
     tokio::time::timeout(Duration::from_secs(60), stands_back).await.unwrap().unwrap();
 
     rounds.mark_unchanged();

@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use entity::notification::Model;
 use serde_json::{Value, json};
 
-use super::way::Receiver;
+use super::channel_config::Receiver;
 use crate::model::shortened;
 
 /// A request that carries a message, or a part of it.

@@ -28,7 +28,7 @@ use self::writing::let_go;
 use super::{
     plan::{Halt, Next, Plan, Situation, plan},
     results,
-    standing::{Attempted, Standing, gist, standing},
+    standing::{Attempted, TaskProgress, gist, standing},
 };
 use crate::{
     engine::{
@@ -37,11 +37,11 @@ use crate::{
             attempt::{self, Attempt, Times},
             logs::Numbers,
         },
-        places::{Claim, Place},
+        places::{Claim, HeldPlace},
         signals::Kind,
     },
     model::definition::Known,
-    store::{flows::Ended, holds::Hold},
+    store::{flows::Ended, holds::RunLease},
     target::{Invocation, Outcome, result_of},
 };
 
@@ -84,7 +84,7 @@ type Done = (usize, Outcome);
 
 struct Conductor {
     core: Arc<Core>,
-    hold: Hold,
+    hold: RunLease,
     known: Arc<Known>,
     /// What is the same for all tasks of the run.
     told: Invocation,
@@ -98,7 +98,7 @@ struct Conductor {
     stop_tasks: CancellationToken,
     /// What its places are counted for.
     claim: Claim,
-    places: Vec<Place>,
+    places: Vec<HeldPlace>,
     numbers: Arc<Numbers>,
     parts: Vec<Part>,
     at_work: JoinSet<Done>,
@@ -111,7 +111,7 @@ enum Event {
     Done(Done),
     /// Time passed, or the run is to stop: look again.
     Look,
-    Place(Place),
+    Place(HeldPlace),
 }
 
 impl Conductor {
@@ -245,7 +245,7 @@ impl Conductor {
         }
     }
 
-    fn standings(&self) -> Vec<Standing> {
+    fn standings(&self) -> Vec<TaskProgress> {
         let tasks = self.known.definition.tasks.iter().zip(&self.parts);
         tasks.map(|(task, part)| standing(task, self.hold.run_id, &part.attempts)).collect()
     }

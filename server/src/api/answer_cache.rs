@@ -1,29 +1,22 @@
-//! Answers that are good for a moment: whoever asks within it gets what somebody else was told.
+//! Answers that are good for a moment: whoever asks within it gets what another caller was told.
 
 use std::{
-    collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use tokio::sync::Mutex as Turns;
-
-use crate::clock::Clock;
-
-/// The last answer to one question, and when it was given. Whoever has the lock asks.
-type Place<V> = Arc<Turns<Option<(Instant, V)>>>;
+use crate::{clock::Clock, single_flight::SingleFlight};
 
 /// Answers by what was asked. Each question is asked by one at a time, and who comes meanwhile finds
 /// its answer; another question waits for nobody.
-pub(super) struct Fresh<K, V> {
+pub(super) struct AnswerCache<K, V> {
     moment: Duration,
-    places: Mutex<HashMap<K, Place<V>>>,
+    slots: SingleFlight<K, (Instant, V)>,
 }
 
-impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone> AnswerCache<K, V> {
     pub(super) fn new(moment: Duration) -> Self {
-        Self { moment, places: Mutex::default() }
+        Self { moment, slots: SingleFlight::new(0) }
     }
 
     /// For how long an answer is good.
@@ -38,8 +31,8 @@ impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
         key: K,
         ask: impl Future<Output = Result<V, E>>,
     ) -> Result<V, E> {
-        let place = self.place(clock, key);
-        let mut answer = place.lock().await;
+        let slot = self.slots.slot(&key, |(at, _)| self.is_good(clock, *at));
+        let mut answer = slot.lock().await;
         if let Some((at, answer)) = &*answer
             && self.is_good(clock, *at)
         {
@@ -49,18 +42,6 @@ impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
         // Good from now on, however long it was looked for: those who waited are not to ask again.
         *answer = Some((clock.instant(), found.clone()));
         Ok(found)
-    }
-
-    fn place(&self, clock: &Clock, key: K) -> Place<V> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_good = |place: &Place<V>| {
-            let answer = place.try_lock();
-            let answer = answer.as_deref().ok().and_then(Option::as_ref);
-            answer.is_some_and(|(at, _)| self.is_good(clock, *at))
-        };
-        // One that somebody else has, too, is asked for now.
-        places.retain(|_, place| Arc::strong_count(place) > 1 || is_good(place));
-        places.entry(key).or_default().clone()
     }
 
     fn is_good(&self, clock: &Clock, at: Instant) -> bool {
@@ -81,26 +62,26 @@ mod tests {
     async fn a_question_that_takes_long_holds_up_no_other_and_its_answer_is_good_from_its_end() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
-        let fresh = Fresh::new(Duration::from_secs(10));
+        let answers = AnswerCache::new(Duration::from_secs(10));
         let (answered, answer) = tokio::sync::oneshot::channel();
         let slow =
-            fresh.answer(&clock, "slow", async { Ok::<_, Infallible>(answer.await.unwrap()) });
+            answers.answer(&clock, "slow", async { Ok::<_, Infallible>(answer.await.unwrap()) });
         let others = async {
-            let quick = fresh.answer(&clock, "quick", future::ready(Ok::<_, Infallible>(2)));
+            let quick = answers.answer(&clock, "quick", future::ready(Ok::<_, Infallible>(2)));
             assert_eq!(quick.await, Ok(2));
             manual.pass(Duration::from_secs(30));
             answered.send(1).unwrap();
             // It comes after the one that asks, and is told the same.
-            let waits = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(3)));
+            let waits = answers.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(3)));
             assert_eq!(waits.await, Ok(1));
         };
         let (slow, ()) = tokio::join!(slow, others);
         assert_eq!(slow, Ok(1));
         manual.pass(Duration::from_secs(9));
-        let kept = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(4)));
+        let kept = answers.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(4)));
         assert_eq!(kept.await, Ok(1));
         manual.pass(Duration::from_secs(1));
-        let asked = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(5)));
+        let asked = answers.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(5)));
         assert_eq!(asked.await, Ok(5));
     }
 }

@@ -1,57 +1,45 @@
-//! Looks at the database that several share.
+//! Lookups in the database that several requests share.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+use crate::{
+    access::Moment,
+    clock::Clock,
+    single_flight::{SingleFlight, Slot},
 };
 
-use tokio::sync::Mutex as Turn;
-
-use crate::{access::Moment, clock::Clock};
-
-/// What nobody goes by any more is swept out when there are so many, or twice as many as the last
-/// time.
+/// As many slots are kept without a look at who still asks for them.
 const FEW: usize = 64;
 
-/// Looks by what is looked for, one at a time for each.
+/// A short-lived cache of lookups, one at a time for each key.
 ///
-/// What one finds holds for a moment ([`Moment`]) for all who come: a program that asks much with
-/// one token costs ten looks a second, not one for each request. Where a look takes longer than that,
-/// those who come meanwhile share the next one.
-pub(in crate::web) struct Looks<V, E> {
+/// What a lookup finds holds for a moment ([`Moment`]) for all who come: a program that asks much
+/// with one token costs ten lookups a second, not one for each request. Where a lookup takes longer
+/// than that, those who come meanwhile share the next one.
+pub(in crate::web) struct LookupCache<V, E> {
     clock: Clock,
-    places: Mutex<Places<V, E>>,
+    slots: SingleFlight<String, Last<V, E>>,
 }
 
-struct Places<V, E> {
-    by_key: HashMap<String, Place<V, E>>,
-    sweep_at: usize,
-}
-
-/// What the last look found. Whoever has the turn looks.
-type Place<V, E> = Arc<Turn<Option<Last<V, E>>>>;
-
+/// What the last lookup found.
 struct Last<V, E> {
     /// When it began; that of an error, when it was there.
     at: Moment,
     found: Result<V, E>,
 }
 
-impl<V: Clone, E: Clone> Looks<V, E> {
+impl<V: Clone, E: Clone> LookupCache<V, E> {
     pub(in crate::web) fn new(clock: Clock) -> Self {
-        let places = Places { by_key: HashMap::new(), sweep_at: FEW };
-        Self { clock, places: Mutex::new(places) }
+        Self { clock, slots: SingleFlight::new(FEW) }
     }
 
-    /// What `look` finds, or what somebody else's look has found a moment ago.
+    /// What `look` finds, or what another lookup has found a moment ago.
     pub(in crate::web) async fn share(
         &self,
         key: &str,
         look: impl Future<Output = Result<V, E>>,
     ) -> Result<V, E> {
         let came = Moment::of(&self.clock);
-        let place = self.place(key);
-        let mut last = place.lock().await;
+        let slot: Slot<Last<V, E>> = self.slots.slot(key, |last| last.holds(&self.clock));
+        let mut last = slot.lock().await;
         if let Some(last) = &*last
             && (last.at.is_since(came) || last.holds(&self.clock))
         {
@@ -63,27 +51,6 @@ impl<V: Clone, E: Clone> Looks<V, E> {
         let at = if found.is_ok() { began } else { Moment::of(&self.clock) };
         *last = Some(Last { at, found: found.clone() });
         found
-    }
-
-    fn place(&self, key: &str) -> Place<V, E> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = places.by_key.get(key) {
-            return place.clone();
-        }
-        if places.by_key.len() >= places.sweep_at {
-            places.by_key.retain(|_, place| self.is_needed(place));
-            places.sweep_at = FEW.max(2 * places.by_key.len());
-        }
-        let place = Place::default();
-        places.by_key.insert(key.to_owned(), place.clone());
-        place
-    }
-
-    fn is_needed(&self, place: &Place<V, E>) -> bool {
-        let holds =
-            |last: &Option<Last<_, _>>| last.as_ref().is_some_and(|last| last.holds(&self.clock));
-        // Whoever has it may look.
-        Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|last| holds(&last))
     }
 }
 
@@ -109,9 +76,9 @@ mod tests {
 
     type Found = Result<i32, &'static str>;
 
-    fn looks() -> (Looks<i32, &'static str>, ManualClock) {
+    fn looks() -> (LookupCache<i32, &'static str>, ManualClock) {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
-        (Looks::new(clock.clock()), clock)
+        (LookupCache::new(clock.clock()), clock)
     }
 
     #[tokio::test]
@@ -187,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn keys_that_nobody_asks_for_any_more_are_forgotten() {
         let (looks, clock) = looks();
-        let count = || looks.places.lock().unwrap().by_key.len();
+        let count = || looks.slots.len();
         for key in 0..FEW {
             looks.share(&key.to_string(), ready(Ok(1))).await.unwrap();
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::form::Call;
 use crate::{
     target::{Http, Secret, Target},
-    vault::{self, Place, Vault, VaultError},
+    vault::{self, SecretScope, Vault, VaultError},
 };
 
 /// What is not shown of a channel.
@@ -78,17 +78,17 @@ impl Receiver {
 
 /// How a channel reaches people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ChannelConfig {
     /// A request to that receiver, or several.
     Request(Receiver, Hidden),
     /// A mail to these addresses.
     Email(Vec<String>),
 }
 
-impl Way {
+impl ChannelConfig {
     /// What the channel's row says, opened.
     pub fn read(row: &Model, vault: &Vault) -> Result<Self, VaultError> {
-        let place = Place::Channel { id: row.id, name: &row.name };
+        let place = SecretScope::Channel { id: row.id, name: &row.name };
         let broken = || VaultError::broken(place);
         let hidden = || {
             let key_id = row.key_id.clone().ok_or_else(broken)?;
@@ -106,7 +106,7 @@ impl Way {
     /// What is not shown, sealed for its place, and the key that opens it; a mail has nothing of it.
     pub fn sealed(
         &self,
-        place: Place<'_>,
+        place: SecretScope<'_>,
         vault: &Vault,
     ) -> Result<(Option<String>, Sealed), VaultError> {
         match self {

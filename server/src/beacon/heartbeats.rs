@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 /// What a node says of itself with each beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Saying {
+pub struct Heartbeat {
     /// Counts the beats of its life.
     pub beat: u64,
     /// How many runs it holds.
@@ -17,7 +17,7 @@ pub struct Saying {
     pub clock_offset_ms: i64,
 }
 
-impl Saying {
+impl Heartbeat {
     pub(super) fn to_text(self) -> String {
         serde_json::json!(self).to_string()
     }
@@ -29,24 +29,24 @@ impl Saying {
 
 /// What was heard last of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Voice {
+pub struct LastHeartbeat {
     /// What it said.
-    pub saying: Saying,
+    pub heartbeat: Heartbeat,
     /// How long ago.
     pub silence: Duration,
 }
 
 /// What was heard of whom, and when on this node's monotonic clock.
 #[derive(Debug, Default)]
-pub(super) struct Voices(HashMap<Uuid, (Saying, Instant)>);
+pub(super) struct HeartbeatLog(HashMap<Uuid, (Heartbeat, Instant)>);
 
-impl Voices {
+impl HeartbeatLog {
     /// Remembers what a node said so long `ago`. What is known of it already is not heard again,
     /// whatever Redis takes for its age.
-    pub(super) fn hear(&mut self, life: Uuid, saying: Saying, now: Instant, ago: Duration) {
-        let known = self.0.get(&life).is_some_and(|(known, _)| known.beat == saying.beat);
+    pub(super) fn hear(&mut self, life: Uuid, heartbeat: Heartbeat, now: Instant, ago: Duration) {
+        let known = self.0.get(&life).is_some_and(|(known, _)| known.beat == heartbeat.beat);
         if !known {
-            self.0.insert(life, (saying, now.checked_sub(ago).unwrap_or(now)));
+            self.0.insert(life, (heartbeat, now.checked_sub(ago).unwrap_or(now)));
         }
     }
 
@@ -55,9 +55,9 @@ impl Voices {
         self.0.retain(|life, _| lives.contains(life));
     }
 
-    pub(super) fn of(&self, life: Uuid, now: Instant) -> Option<Voice> {
-        let (saying, at) = *self.0.get(&life)?;
-        Some(Voice { saying, silence: now.saturating_duration_since(at) })
+    pub(super) fn of(&self, life: Uuid, now: Instant) -> Option<LastHeartbeat> {
+        let (heartbeat, at) = *self.0.get(&life)?;
+        Some(LastHeartbeat { heartbeat, silence: now.saturating_duration_since(at) })
     }
 }
 
@@ -68,32 +68,32 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn saying(beat: u64) -> Saying {
-        Saying { beat, held: 3, clock_offset_ms: -4 }
+    fn heartbeat(beat: u64) -> Heartbeat {
+        Heartbeat { beat, held: 3, clock_offset_ms: -4 }
     }
 
     #[test]
     fn a_beat_is_heard_once() {
         let (life, now) = (Uuid::from_u128(7), Clock::system().instant());
-        let mut voices = Voices::default();
-        assert_eq!(voices.of(life, now), None);
-        voices.hear(life, saying(1), now, SECOND);
-        let silence = |voices: &Voices, after| voices.of(life, now + after).unwrap().silence;
-        assert_eq!(silence(&voices, Duration::ZERO), SECOND);
+        let mut log = HeartbeatLog::default();
+        assert_eq!(log.of(life, now), None);
+        log.hear(life, heartbeat(1), now, SECOND);
+        let silence = |log: &HeartbeatLog, after| log.of(life, now + after).unwrap().silence;
+        assert_eq!(silence(&log, Duration::ZERO), SECOND);
         // Redis's clock was set back: the key seems to be young again.
-        voices.hear(life, saying(1), now + SECOND * 9, Duration::ZERO);
-        assert_eq!(silence(&voices, SECOND * 9), SECOND * 10);
-        voices.hear(life, saying(2), now + SECOND * 9, Duration::ZERO);
-        assert_eq!(silence(&voices, SECOND * 9), Duration::ZERO);
-        voices.keep(&[]);
-        assert_eq!(voices.of(life, now), None);
+        log.hear(life, heartbeat(1), now + SECOND * 9, Duration::ZERO);
+        assert_eq!(silence(&log, SECOND * 9), SECOND * 10);
+        log.hear(life, heartbeat(2), now + SECOND * 9, Duration::ZERO);
+        assert_eq!(silence(&log, SECOND * 9), Duration::ZERO);
+        log.keep(&[]);
+        assert_eq!(log.of(life, now), None);
     }
 
     #[test]
     fn what_somebody_else_wrote_is_not_heard() {
-        assert_eq!(Saying::of_text(&saying(9).to_text()), Some(saying(9)));
+        assert_eq!(Heartbeat::of_text(&heartbeat(9).to_text()), Some(heartbeat(9)));
         for text in ["", "1", "{}", "{\"beat\":-1,\"held\":0,\"clock_offset_ms\":0}"] {
-            assert_eq!(Saying::of_text(text), None, "{text}");
+            assert_eq!(Heartbeat::of_text(text), None, "{text}");
         }
     }
 }

@@ -1,0 +1,95 @@
+//! How the rows of a noun are found: by key, by name, by module, and locked. Each noun asks for it
+//! in the same way.
+
+/// The lookups of a noun, in the module that has its `Entity`, `Column` and `Model` in scope.
+///
+/// Rows of the first kind are `kept` when they are deleted, as history refers to them; those of the
+/// other are `removed`.
+///
+/// - `by_ids`: the rows of those keys, in no order; deleted ones too, where they are kept
+/// - `by_name`: the living row of that name in a namespace
+/// - `of_module`: the living rows that a module declared, by name
+/// - `lock`: the living row of that key, locked until the transaction ends; `lock_all`: all of a
+///   namespace
+macro_rules! lookups {
+    ($what:literal, $rows:ident: $($lookup:ident),+) => {
+        $(crate::store::db::lookups::lookups!(@$lookup $what, $rows);)+
+    };
+    (@by_ids $what:literal, $rows:ident) => {
+        #[doc = concat!("The rows of those keys, in no order: each is a ", $what, ".")]
+        pub async fn by_ids<C: sea_orm::ConnectionTrait>(
+            connection: &C,
+            ids: &[uuid::Uuid],
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+            let query = Entity::find().filter(Column::Id.is_in(ids.iter().copied()));
+            Ok(query.all(connection).await?)
+        }
+    };
+    (@by_name $what:literal, $rows:ident) => {
+        #[doc = concat!("The ", $what, " of that name, if there is one.")]
+        pub async fn by_name<C: sea_orm::ConnectionTrait>(
+            connection: &C,
+            namespace: uuid::Uuid,
+            name: &str,
+        ) -> Result<Option<Model>, crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+            let query = Entity::find()
+                .filter(Column::NamespaceId.eq(namespace))
+                .filter(Column::Name.eq(name))
+                .filter(crate::store::db::lookups::lookups!(@living $rows));
+            Ok(query.one(connection).await?)
+        }
+    };
+    (@of_module $what:literal, $rows:ident) => {
+        #[doc = concat!("Each ", $what, " that the module declared, by name.")]
+        pub async fn of_module<C: sea_orm::ConnectionTrait>(
+            connection: &C,
+            namespace: uuid::Uuid,
+            module: &str,
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+            let query = Entity::find()
+                .filter(Column::NamespaceId.eq(namespace))
+                .filter(Column::Module.eq(module))
+                .filter(crate::store::db::lookups::lookups!(@living $rows))
+                .order_by_asc(Column::Name);
+            Ok(query.all(connection).await?)
+        }
+    };
+    (@lock $what:literal, $rows:ident) => {
+        #[doc = concat!("The ", $what, " of that key, locked until the transaction ends.")]
+        pub async fn lock<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            id: uuid::Uuid,
+        ) -> Result<Option<Model>, crate::store::StoreError> {
+            use sea_orm::{EntityTrait, QueryFilter, QuerySelect};
+            let query = Entity::find_by_id(id)
+                .filter(crate::store::db::lookups::lookups!(@living $rows))
+                .lock_exclusive();
+            Ok(query.one(tx).await?)
+        }
+    };
+    (@lock_all $what:literal, $rows:ident) => {
+        #[doc = concat!("Each ", $what, " of a namespace, locked until the transaction ends.")]
+        pub async fn lock_all<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            namespace: uuid::Uuid,
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+            let query = Entity::find()
+                .filter(Column::NamespaceId.eq(namespace))
+                .order_by_asc(Column::Id)
+                .lock_exclusive();
+            Ok(query.all(tx).await?)
+        }
+    };
+    (@living kept) => {
+        sea_orm::ColumnTrait::is_null(&Column::DeletedAt)
+    };
+    (@living removed) => {
+        sea_orm::Condition::all()
+    };
+}
+
+pub(in crate::store) use lookups;
