@@ -8,14 +8,11 @@ use carillon::{
     clock::Clock,
     commands::{Call, Commands, NewSchedule, Work},
     engine::Signals,
-    model::{Misfire, Spec, Timing},
+    model::Spec,
     store::Store,
     target::{Executor, Policy},
 };
-use entity::{
-    schedule::{DstGap, DstOverlap, Overlap},
-    user::Role,
-};
+use entity::user::Role;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -66,31 +63,7 @@ fn viewer() -> Viewer {
 }
 
 fn new(number: u64) -> NewSchedule {
-    let spec = Spec {
-        name: format!("made-{number}"),
-        note: String::new(),
-        tags: vec![],
-        timing: Timing {
-            expressions: vec!["0 3 1 1 *".to_owned()],
-            zone: "UTC".to_owned(),
-            gap: DstGap::Shift,
-            overlap: DstOverlap::First,
-            start_at: None,
-            end_at: None,
-            jitter_seconds: 0,
-        },
-        calendars: vec![],
-        max_fires: None,
-        misfire: Misfire::default(),
-        overlap: Overlap::Skip,
-        buffer_limit: None,
-        group: None,
-        priority: 0,
-        start_deadline_seconds: None,
-        context: serde_json::json!({}),
-        retention_days: None,
-        ping: None,
-    };
+    let spec = Spec::on(&format!("made-{number}"), "0 3 1 1 *");
     let work = Work::Workflow("noop".to_owned());
     NewSchedule { namespace: "default".to_owned(), spec, work, paused: false }
 }

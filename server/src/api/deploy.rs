@@ -24,7 +24,6 @@ impl OrderingDeployed {
     /// Makes schedules, workflows and alert rules what a module's file declares, all or nothing. What
     /// the module declared before and no longer does is deleted, unless `prune` is false. Things of
     /// the same names that were made by hand refuse it, unless `adopt` lets the module take them over.
-    #[expect(clippy::too_many_arguments, reason = "a deployment has so many ways")]
     #[graphql(complexity = "2000 + child_complexity")]
     async fn deploy_module(
         &self,

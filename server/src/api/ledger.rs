@@ -35,7 +35,6 @@ impl ReadingLedger {
     /// The ledger of one namespace, or of all that the caller may see: newest first by scheduled
     /// time.
     #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn ledger(
         &self,
         cx: &Context<'_>,

@@ -61,7 +61,6 @@ impl ReadingFigures {
     /// `scheduleId` the runs and fires themselves are read instead of the roll-ups; runs that took
     /// longer than a day are left out then.
     #[graphql(complexity = "1_000 + child_complexity")]
-    #[expect(clippy::too_many_arguments, reason = "what a chart is of, and its range")]
     async fn run_stats(
         &self,
         cx: &Context<'_>,

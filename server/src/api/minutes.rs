@@ -39,7 +39,6 @@ impl ReadingMinutes {
     /// How many fires each minute to come has, if nothing changes; and with a timing that is not
     /// saved yet, what that would add.
     #[graphql(complexity = "20_000 + search_cost(search.as_deref()) + child_complexity")]
-    #[expect(clippy::too_many_arguments, reason = "a window, its schedules and a candidate")]
     async fn upcoming_by_minute(
         &self,
         cx: &Context<'_>,

@@ -219,7 +219,7 @@ impl Commands {
             "group.delete",
             row.namespace_id,
             row.id,
-            &*row.name,
+            &row.name,
             Some(shown(&row.name, row.max_runs)),
             None,
         )

@@ -88,7 +88,7 @@ impl Commands {
             run,
             "schedule.trigger",
             order.reason.as_deref(),
-            &*schedule.name,
+            &schedule.name,
             call,
         )
         .await

@@ -115,6 +115,35 @@ const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
 impl Spec {
+    /// A schedule of that name by that expression in UTC, and all else as it usually is.
+    pub fn on(name: &str, expression: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            note: String::new(),
+            tags: vec![],
+            timing: Timing {
+                expressions: vec![expression.to_owned()],
+                zone: "UTC".to_owned(),
+                gap: DstGap::Shift,
+                overlap: DstOverlap::First,
+                start_at: None,
+                end_at: None,
+                jitter_seconds: 0,
+            },
+            calendars: vec![],
+            max_fires: None,
+            misfire: Misfire::default(),
+            overlap: Overlap::Skip,
+            buffer_limit: None,
+            group: None,
+            priority: 0,
+            start_deadline_seconds: None,
+            context: serde_json::json!({}),
+            retention_days: None,
+            ping: None,
+        }
+    }
+
     /// Whether fires under both come at the same instants, are decided alike and run with the same
     /// context: then an edit from one to the other leaves the fires of the schedule as they are.
     ///

@@ -73,6 +73,76 @@ fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> 
     view! { {chips}{save} }.into_any()
 }
 
+/// The terms of the search, each with a way to take it out.
+fn chips(value: Signal<String>, search: Callback<String>) -> AnyView {
+    live(move || {
+        let text = value.get();
+        let chip = |at: usize, term: &str| {
+            let rest = without(&text, at);
+            let name = format!("Remove {term}");
+            let remove = move || search.run(rest.clone());
+            view! { <span class="tag">{term.to_owned()}{icon_button(Glyph::Close, "Remove", name, remove)}</span> }
+                .into_any()
+        };
+        let chips: Vec<_> =
+            terms(&text).into_iter().enumerate().map(|(at, term)| chip(at, term)).collect();
+        if chips.is_empty() {
+            ().into_any()
+        } else {
+            view! { <div class="query-chips">{chips}</div> }.into_any()
+        }
+    })
+}
+
+/// The views that are offered; the one that is shown is pressed.
+fn view_buttons(
+    views: &'static [QueryView],
+    value: Signal<String>,
+    search: Callback<String>,
+) -> Vec<AnyView> {
+    let view = move |(words, query): QueryView| {
+        let is_shown = move || (value.get() == query).to_string();
+        let show =
+            move |_| search.run(if value.get_untracked() == query { "" } else { query }.to_owned());
+        view! { <button type="button" class="query-view" aria-pressed=is_shown on:click=show title=query>{words}</button> }
+            .into_any()
+    };
+    views.iter().copied().map(view).collect()
+}
+
+/// The completions of what is typed. One that is pressed is taken.
+fn offer_list(
+    offers: Memo<Option<Vec<terms::Offer>>>,
+    active: RwSignal<Option<usize>>,
+    take: impl Fn(String) + Copy + Send + Sync + 'static,
+) -> AnyView {
+    live(move || {
+        let Some(offers) = offers.get() else { return ().into_any() };
+        let option = |(at, offer): (usize, &terms::Offer)| {
+            let text = offer.text.clone();
+            let press = move |event: leptos::ev::MouseEvent| {
+                // The field keeps the focus.
+                event.prevent_default();
+                take(text.clone());
+            };
+            view! {
+                <li
+                    role="option"
+                    id=format!("query-offer-{at}")
+                    aria-selected=move || (active.get() == Some(at)).to_string()
+                    on:mousedown=press
+                >
+                    <code>{offer.words.clone()}</code>" "<span class="hint">{offer.hint}</span>
+                </li>
+            }
+            .into_any()
+        };
+        let options: Vec<_> = offers.iter().enumerate().map(option).collect();
+        view! { <ul class="query-offers" role="listbox" id="query-offers" aria-label="Completions">{options}</ul> }
+            .into_any()
+    })
+}
+
 /// The line, its chips and its views.
 #[component]
 pub(crate) fn QueryBar(
@@ -126,56 +196,9 @@ pub(crate) fn QueryBar(
         }
         event.prevent_default();
     };
-    let list = live(move || {
-        let Some(offers) = offers.get() else { return ().into_any() };
-        let option = |(at, offer): (usize, &terms::Offer)| {
-            let text = offer.text.clone();
-            let press = move |event: leptos::ev::MouseEvent| {
-                // The field keeps the focus.
-                event.prevent_default();
-                take(text.clone());
-            };
-            view! {
-                <li
-                    role="option"
-                    id=format!("query-offer-{at}")
-                    aria-selected=move || (active.get() == Some(at)).to_string()
-                    on:mousedown=press
-                >
-                    <code>{offer.words.clone()}</code>" "<span class="hint">{offer.hint}</span>
-                </li>
-            }
-            .into_any()
-        };
-        let options: Vec<_> = offers.iter().enumerate().map(option).collect();
-        view! { <ul class="query-offers" role="listbox" id="query-offers" aria-label="Completions">{options}</ul> }
-            .into_any()
-    });
-    let chips = live(move || {
-        let text = value.get();
-        let chip = |at: usize, term: &str| {
-            let rest = without(&text, at);
-            let name = format!("Remove {term}");
-            let remove = move || search.run(rest.clone());
-            view! { <span class="tag">{term.to_owned()}{icon_button(Glyph::Close, "Remove", name, remove)}</span> }
-                .into_any()
-        };
-        let chips: Vec<_> =
-            terms(&text).into_iter().enumerate().map(|(at, term)| chip(at, term)).collect();
-        if chips.is_empty() {
-            ().into_any()
-        } else {
-            view! { <div class="query-chips">{chips}</div> }.into_any()
-        }
-    });
-    let view = move |(words, query): QueryView| {
-        let is_shown = move || (value.get() == query).to_string();
-        let show =
-            move |_| search.run(if value.get_untracked() == query { "" } else { query }.to_owned());
-        view! { <button type="button" class="query-view" aria-pressed=is_shown on:click=show title=query>{words}</button> }
-            .into_any()
-    };
-    let views: Vec<_> = views.iter().copied().map(view).collect();
+    let list = offer_list(offers, active, take);
+    let chips = chips(value, search);
+    let views = view_buttons(views, value, search);
     let refusal = move || loading.failure.get().filter(Failure::is_of_search);
     let wrong = move || {
         let failure = refusal()?;

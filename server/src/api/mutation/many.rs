@@ -79,7 +79,7 @@ impl OrderingMany {
         let call = which.call("skipNextOfSchedules", json!([count, reason]), idempotency_key)?;
         let which = which.into();
         let done =
-            cx.commands().skip_next_many(&right, &which, count.into(), &*reason, &call).await?;
+            cx.commands().skip_next_many(&right, &which, count.into(), &reason, &call).await?;
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 

@@ -115,7 +115,6 @@ impl PeopleQuery {
     /// What was changed in a namespace, newest first: for its administrators. Without a namespace
     /// everything, for administrators of the instance.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn audit_events(
         &self,
         cx: &Context<'_>,

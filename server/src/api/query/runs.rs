@@ -72,7 +72,6 @@ impl ReadingRuns {
 
     /// The ledger of a schedule, newest first.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn fires(
         &self,
         cx: &Context<'_>,
@@ -95,7 +94,6 @@ impl ReadingRuns {
 
     /// Newest first.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn backfills(
         &self,
         cx: &Context<'_>,

@@ -108,7 +108,6 @@ impl ReadingSchedules {
     #[graphql(
         complexity = "preview_cost(&timing, calendars.as_deref()) + cost(Some(count), None, child_complexity)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "what a form knows of a schedule")]
     async fn schedule_preview(
         &self,
         cx: &Context<'_>,

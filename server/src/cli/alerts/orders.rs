@@ -121,7 +121,7 @@ impl OneRule {
         until: Option<DateTime<Utc>>,
     ) -> Result<Value, CliError> {
         let id =
-            find(&self.server, action, "rule", "alertRules", &*self.namespace, &*self.rule).await?;
+            find(&self.server, action, "rule", "alertRules", &self.namespace, &self.rule).await?;
         let asked = json!({ "id": id, "until": until, "reason": self.reason });
         Ok(self.server.ask(action, MUTE, asked).await?["done"]["rule"].take())
     }
@@ -163,15 +163,9 @@ impl Retry {
 impl Test {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "test the channel";
-        let id = find(
-            &self.server,
-            ACTION,
-            "channel",
-            "alertChannels",
-            &*self.namespace,
-            &*self.channel,
-        )
-        .await?;
+        let id =
+            find(&self.server, ACTION, "channel", "alertChannels", &self.namespace, &self.channel)
+                .await?;
         let sent = self.server.order(ACTION, TEST, json!({ "id": id }), &self.why).await?;
         let id = sent["testAlertChannel"]["notification"]["id"].as_str().unwrap_or_default();
         output::line(format!("A message is on its way: {id} in 'carillon alerts messages'"))

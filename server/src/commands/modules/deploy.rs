@@ -161,8 +161,9 @@ impl Commands {
             // It is told once it is known that the call is not repeated.
             Err(_) => return Ok(()),
         };
-        let (theirs, manner) = ((namespace, &*file.module), (source.prune, source.adopt));
-        self.shorten_before_deployment(right.permit(), theirs, &names.schedules, manner).await
+        let (prunes, adopts) = (source.prune, source.adopt);
+        let (permit, names) = (right.permit(), &names.schedules);
+        self.shorten_before_deployment(permit, namespace, &file.module, names, prunes, adopts).await
     }
 
     /// What the calendars of the file do to the schedules that name them, whoever declares those, is

@@ -45,9 +45,11 @@ impl Commands {
     pub(in crate::commands) async fn shorten_before_deployment(
         &self,
         permit: Permit<'_>,
-        (namespace, module): (Uuid, &str),
+        namespace: Uuid,
+        module: &str,
         names: &[String],
-        (prunes, adopts): (bool, bool),
+        prunes: bool,
+        adopts: bool,
     ) -> Result<(), CommandError> {
         let (read, now) = (self.store.read(), self.clock.now());
         let behind = schedules::far_behind(read, namespace, (module, names), now.into()).await?;

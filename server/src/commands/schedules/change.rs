@@ -81,37 +81,12 @@ fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use entity::schedule::{DstGap, DstOverlap, Overlap};
+    use entity::schedule::Overlap;
 
     use super::*;
-    use crate::model::spec::{Misfire, Timing};
 
     fn spec() -> Spec {
-        Spec {
-            name: "nightly".to_owned(),
-            note: String::new(),
-            tags: vec![],
-            timing: Timing {
-                expressions: vec!["0 2 * * *".to_owned()],
-                zone: "UTC".to_owned(),
-                gap: DstGap::Shift,
-                overlap: DstOverlap::First,
-                start_at: None,
-                end_at: None,
-                jitter_seconds: 0,
-            },
-            calendars: vec![],
-            max_fires: None,
-            misfire: Misfire::default(),
-            overlap: Overlap::Skip,
-            buffer_limit: None,
-            group: None,
-            priority: 0,
-            start_deadline_seconds: None,
-            context: serde_json::json!({}),
-            retention_days: None,
-            ping: None,
-        }
+        Spec::on("nightly", "0 2 * * *")
     }
 
     #[test]

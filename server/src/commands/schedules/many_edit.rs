@@ -6,7 +6,7 @@ use crate::{
     commands::BadInput,
     model::{
         Misfire, Spec, check,
-        spec::{MAX_TAGS, Timing, buffer_limit},
+        spec::{MAX_TAGS, buffer_limit},
     },
 };
 
@@ -91,41 +91,12 @@ impl ManyEdit {
             let help = "give the canonical IANA name, such as Europe/Berlin";
             return Err(BadInput::new("change.zone", zone, "is no time zone", help));
         }
-        let mut spec = any_schedule();
+        let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {
             // Those that have no such policy refuse it themselves.
             spec.overlap = Overlap::BufferAll;
         }
         self.apply(&mut spec);
         spec.check().map_err(|bad| bad.inside("change"))
-    }
-}
-
-/// One that refuses nothing by itself.
-fn any_schedule() -> Spec {
-    Spec {
-        name: "any".to_owned(),
-        note: String::new(),
-        tags: vec![],
-        timing: Timing {
-            expressions: vec!["@daily".to_owned()],
-            zone: "UTC".to_owned(),
-            gap: entity::schedule::DstGap::Shift,
-            overlap: entity::schedule::DstOverlap::First,
-            start_at: None,
-            end_at: None,
-            jitter_seconds: 0,
-        },
-        calendars: vec![],
-        max_fires: None,
-        misfire: Misfire::default(),
-        overlap: Overlap::Skip,
-        buffer_limit: None,
-        group: None,
-        priority: 0,
-        start_deadline_seconds: None,
-        context: serde_json::json!({}),
-        retention_days: None,
-        ping: None,
     }
 }

@@ -13,7 +13,7 @@ use crate::{
         error::schedule_name_taken,
         workflows::{Resolved, reference},
     },
-    engine::planning::closing::{self, Ending},
+    engine::planning::closing::{self, Closing, Ending},
     model::spec::Spec,
     store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
 };
@@ -27,9 +27,10 @@ impl Commands {
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
         let now = self.clock.now();
-        let schedule = (row.id, !row.enabled);
-        let upto = (now, now);
-        closing::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, upto).await?;
+        let ending = Ending::Deleted;
+        let closing =
+            Closing { schedule_id: row.id, is_paused: !row.enabled, ending, until: now, now };
+        closing::close(&self.store, &self.cache, tx, closing).await?;
         schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
         self.stop_backfills_of(tx, who, row.id).await?;
         let current = self.current_workflow(tx, row).await?;

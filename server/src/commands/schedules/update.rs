@@ -20,7 +20,7 @@ use crate::{
         BadInput, CommandError, Commands, Saved, UnsetSecret, Work, audit::Entry,
         quotas::fires_an_hour, versions, workflows::Resolved,
     },
-    engine::planning::closing::{self, Ending},
+    engine::planning::closing::{self, Closing, Ending},
     model::spec::Spec,
     store::{DatabaseTransaction, quotas::Usage, schedules},
 };
@@ -185,7 +185,7 @@ impl Commands {
         let before = self.rename_along(tx, row, before, &spec.name).await?;
         let after = match work {
             Some(work) => {
-                self.resolve(tx, who, row.namespace_id, &*spec.name, Some(*row), work).await?
+                self.resolve(tx, who, row.namespace_id, &spec.name, Some(*row), work).await?
             }
             None => before.clone(),
         };
@@ -245,8 +245,9 @@ impl Commands {
         };
         if begins_anew {
             // What the old version named is accounted for before the new one begins.
-            let (schedule, upto) = ((row.id, !row.enabled), (until, *now));
-            closing::close(&self.store, &self.cache, tx, schedule, Ending::Edited, upto).await?;
+            let (is_paused, ending, now) = (!row.enabled, Ending::Edited, *now);
+            let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
+            closing::close(&self.store, &self.cache, tx, closing).await?;
         }
         if revision.is_spent() {
             cursor::Cursor::none().fill(columns);

@@ -320,7 +320,7 @@ impl Commands {
             "workflow.update",
             row.namespace_id,
             id,
-            &*name,
+            &name,
             Some(old),
             new,
         )?;

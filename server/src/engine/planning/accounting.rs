@@ -145,9 +145,10 @@ impl PauseEnd {
     ) -> Result<Account, StoreError> {
         let Self { schedule, timetable, now, through, .. } = self;
         let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
-        let place = (before_cursor(schedule), *through);
-        let of = (&*schedule, &*timetable);
-        let part = gap::part(store, connection, of, place, &policy, *now).await?;
+        let after = before_cursor(schedule);
+        let part =
+            gap::part(store, connection, schedule, timetable, after, *through, &policy, *now);
+        let part = part.await?;
         let fires = part.entries.into_iter().map(|entry| paused_fire(schedule, entry, *now));
         let mut fires: Vec<NewFire> = fires.collect();
         let advance = advance(schedule, &mut fires, (timetable, part.next, part.last));

@@ -35,6 +35,19 @@ pub(crate) enum Ending {
     Deleted,
 }
 
+/// A timing that ends, or gives way to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    /// Whose timing it is.
+    pub(crate) schedule_id: Uuid,
+    /// Whether the schedule is paused.
+    pub(crate) is_paused: bool,
+    pub(crate) ending: Ending,
+    /// Up to where instants are accounted for.
+    pub(crate) until: DateTime<Utc>,
+    pub(crate) now: DateTime<Utc>,
+}
+
 /// Accounts inside `tx` for what a schedule's timing named and nobody claimed, up to `until`, which is
 /// `now` or somewhat before. The timing is over then: the cursor is taken away, and whoever comes
 /// with another one sets it.
@@ -48,9 +61,7 @@ pub(crate) async fn close(
     store: &Store,
     timings: &timetable::Cache,
     tx: &DatabaseTransaction,
-    (schedule_id, is_paused): (Uuid, bool),
-    ending: Ending,
-    (until, now): (DateTime<Utc>, DateTime<Utc>),
+    Closing { schedule_id, is_paused, ending, until, now }: Closing,
 ) -> Result<(), EngineError> {
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(());
@@ -70,8 +81,8 @@ pub(crate) async fn close(
     let mut after = before_cursor(&schedule);
     for (until, stretch) in stretches {
         while after < until {
-            let (of, place) = ((&schedule, &timetable), (after, until));
-            let part = gap::part(store, tx, of, place, &policy, now).await?;
+            let part =
+                gap::part(store, tx, &schedule, &timetable, after, until, &policy, now).await?;
             let entries = part.entries.into_iter();
             fires.extend(entries.map(|entry| stretch.fire(&schedule, entry, now)));
             last_fire_at = part.last.or(last_fire_at);
@@ -111,8 +122,8 @@ pub(crate) async fn shorten(
         (now - policy.grace - MS, Stretch::Missed)
     };
     let until = through.min(now - policy.window);
-    let (of, place) = ((&schedule, &timetable), (before_cursor(&schedule), until));
-    let part = gap::part(store, tx, of, place, &policy, now).await?;
+    let after = before_cursor(&schedule);
+    let part = gap::part(store, tx, &schedule, &timetable, after, until, &policy, now).await?;
     if part.next.is_none_or(|next| next.at > until) {
         return Ok(false);
     }

@@ -35,8 +35,10 @@ pub(in crate::engine) struct Part {
 pub(in crate::engine) async fn part<C: ConnectionTrait>(
     store: &Store,
     connection: &C,
-    (schedule, timetable): (&DueSchedule, &Timetable),
-    (after, until): (DateTime<Utc>, DateTime<Utc>),
+    schedule: &DueSchedule,
+    timetable: &Timetable,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
     policy: &misfire::Policy,
     now: DateTime<Utc>,
 ) -> Result<Part, StoreError> {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{StoreError, db::lookups::lookups};
 
-lookups!("channel", removed: by_ids, lock, lock_all);
+lookups!("channel", removed: by_ids, lock, lock_all, insert, update, delete);
 
 /// The channels of a namespace by name, at most `limit`.
 pub async fn list<C: ConnectionTrait>(
@@ -45,26 +45,4 @@ pub async fn keep<C: ConnectionTrait>(
         .order_by_asc(Column::Id)
         .lock_shared();
     Ok(query.all(tx).await?)
-}
-
-/// Adds a channel.
-pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
-    Entity::insert(row).exec_without_returning(tx).await?;
-    Ok(())
-}
-
-/// Writes the set columns of `row`. The channel was locked before.
-pub async fn update<C: ConnectionTrait>(
-    tx: &C,
-    id: Uuid,
-    row: ActiveModel,
-) -> Result<(), StoreError> {
-    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
-    Ok(())
-}
-
-/// Deletes a channel.
-pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
-    Entity::delete_by_id(id).exec(tx).await?;
-    Ok(())
 }

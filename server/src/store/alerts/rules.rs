@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::{StoreError, db::lookups::lookups};
 
-lookups!("rule", removed: by_ids, lock, lock_all);
+lookups!("rule", removed: by_ids, lock, lock_all, insert, update);
 
 /// The rules of a namespace by name, at most `limit`.
 pub async fn list<C: ConnectionTrait>(
@@ -36,22 +36,6 @@ pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, S
 /// Whether any rule of any namespace does something.
 pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
-}
-
-/// Adds a rule.
-pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
-    Entity::insert(row).exec_without_returning(tx).await?;
-    Ok(())
-}
-
-/// Writes the set columns of `row`. The rule was locked before.
-pub async fn update<C: ConnectionTrait>(
-    tx: &C,
-    id: Uuid,
-    row: ActiveModel,
-) -> Result<(), StoreError> {
-    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
-    Ok(())
 }
 
 /// Deletes a rule. What it has taken note of is nobody's any more, and goes by [`forget`].

@@ -1,12 +1,12 @@
 //! Channels by the key that seals what is not shown of them. Nothing here can open it.
 
 use entity::alert_channel::{Column, Entity, Model};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
-};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, db::lookups::lookups};
+
+lookups!("channel", removed: lock_sealed_otherwise);
 
 /// Each key that seals something, and a channel of which it does: its key and name.
 pub async fn samples<C: ConnectionTrait>(
@@ -21,20 +21,4 @@ pub async fn samples<C: ConnectionTrait>(
         }
     }
     Ok(samples)
-}
-
-/// Channels that another key than that one seals, after one of them, locked: at most `most`.
-pub async fn lock_sealed_otherwise<C: ConnectionTrait>(
-    tx: &C,
-    key_id: &str,
-    after: Option<Uuid>,
-    most: u64,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::KeyId.ne(key_id))
-        .apply_if(after, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by_asc(Column::Id)
-        .limit(most)
-        .lock_exclusive();
-    Ok(query.all(tx).await?)
 }

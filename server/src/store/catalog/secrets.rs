@@ -9,7 +9,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Dialect, Page, StoreError, Window};
+use crate::store::{DatabaseTransaction, Dialect, Page, StoreError, Window, db::lookups::lookups};
 
 /// Names the advisory lock of whoever decides by which key secrets are sealed.
 const SEALING: i64 = 0x6361_7269_7365_616c;
@@ -93,6 +93,8 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
     Ok(query.all(connection).await?)
 }
 
+lookups!("secret", removed: lock_sealed_otherwise, insert, update, delete);
+
 /// Each key that seals something, and the name of a secret that it seals.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
@@ -104,42 +106,4 @@ pub async fn samples<C: ConnectionTrait>(
         .group_by(Column::KeyId)
         .order_by_asc(Column::KeyId);
     Ok(query.into_tuple().all(connection).await?)
-}
-
-/// Secrets that another key than that one seals, after one of them, locked: at most `most`.
-pub async fn lock_sealed_otherwise<C: ConnectionTrait>(
-    tx: &C,
-    key_id: &str,
-    after: Option<Uuid>,
-    most: u64,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(Column::KeyId.ne(key_id))
-        .apply_if(after, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by_asc(Column::Id)
-        .limit(most)
-        .lock_exclusive();
-    Ok(query.all(tx).await?)
-}
-
-/// Adds a secret; a name that exists is [`crate::store::Constraint::SecretName`].
-pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
-    Entity::insert(row).exec_without_returning(tx).await?;
-    Ok(())
-}
-
-/// Writes the set columns of `row`.
-pub async fn update<C: ConnectionTrait>(
-    tx: &C,
-    id: Uuid,
-    row: ActiveModel,
-) -> Result<(), StoreError> {
-    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
-    Ok(())
-}
-
-/// Removes a secret.
-pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
-    Entity::delete_by_id(id).exec(tx).await?;
-    Ok(())
 }

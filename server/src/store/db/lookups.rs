@@ -1,7 +1,7 @@
-//! How the rows of a noun are found: by key, by name, by module, and locked. Each noun asks for it
-//! in the same way.
+//! How the rows of a noun are found and written one by one: the same for each noun.
 
-/// The lookups of a noun, in the module that has its `Entity`, `Column` and `Model` in scope.
+/// The lookups of a noun, in the module that has its `Entity`, `Column` and `Model` in scope; for
+/// those that write, its `ActiveModel`.
 ///
 /// Rows of the first kind are `kept` when they are deleted, as history refers to them; those of the
 /// other are `removed`.
@@ -10,7 +10,8 @@
 /// - `by_name`: the living row of that name in a namespace
 /// - `of_module`: the living rows that a module declared, by name
 /// - `lock`: the living row of that key, locked until the transaction ends; `lock_all`: all of a
-///   namespace
+///   namespace; `lock_sealed_otherwise`: a step of a rotation of keys
+/// - `insert`, `update`, `delete`: one row
 macro_rules! lookups {
     ($what:literal, $rows:ident: $($lookup:ident),+) => {
         $(crate::store::db::lookups::lookups!(@$lookup $what, $rows);)+
@@ -82,6 +83,59 @@ macro_rules! lookups {
                 .order_by_asc(Column::Id)
                 .lock_exclusive();
             Ok(query.all(tx).await?)
+        }
+    };
+    (@lock_sealed_otherwise $what:literal, $rows:ident) => {
+        #[doc = concat!("Each ", $what, " that another key than that one seals, after one of them, ")]
+        #[doc = "locked: at most `most`."]
+        pub async fn lock_sealed_otherwise<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            key_id: &str,
+            after: Option<uuid::Uuid>,
+            most: u64,
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+            let query = Entity::find()
+                .filter(Column::KeyId.ne(key_id))
+                .apply_if(after, |query, id| query.filter(Column::Id.gt(id)))
+                .order_by_asc(Column::Id)
+                .limit(most)
+                .lock_exclusive();
+            Ok(query.all(tx).await?)
+        }
+    };
+    (@insert $what:literal, $rows:ident) => {
+        #[doc = concat!("Adds a ", $what, ".")]
+        pub async fn insert<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            row: ActiveModel,
+        ) -> Result<(), crate::store::StoreError> {
+            use sea_orm::EntityTrait;
+            Entity::insert(row).exec_without_returning(tx).await?;
+            Ok(())
+        }
+    };
+    (@update $what:literal, $rows:ident) => {
+        #[doc = concat!("Writes the set columns of `row`. The ", $what, " was locked before.")]
+        pub async fn update<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            id: uuid::Uuid,
+            row: ActiveModel,
+        ) -> Result<(), crate::store::StoreError> {
+            use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+            Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+            Ok(())
+        }
+    };
+    (@delete $what:literal, $rows:ident) => {
+        #[doc = concat!("Deletes a ", $what, ".")]
+        pub async fn delete<C: sea_orm::ConnectionTrait>(
+            tx: &C,
+            id: uuid::Uuid,
+        ) -> Result<(), crate::store::StoreError> {
+            use sea_orm::EntityTrait;
+            Entity::delete_by_id(id).exec(tx).await?;
+            Ok(())
         }
     };
     (@living kept) => {

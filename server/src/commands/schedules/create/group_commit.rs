@@ -143,7 +143,7 @@ impl Commands {
                 (Resolved::as_it_is(id, name, version), None)
             }
             Work::Task(task) => {
-                self.own_work(self.store.read(), who, namespace, &*spec.name, *task).await?
+                self.own_work(self.store.read(), who, namespace, &spec.name, *task).await?
             }
             Work::Past { .. } => return Err(NotTogether::Alone),
         };
