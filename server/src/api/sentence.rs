@@ -24,21 +24,16 @@ fn by_itself(fire: &Model) -> String {
         Reason::OnTime => "Started when it was due.".to_owned(),
         Reason::Late => started_late(fire),
         Reason::CaughtUp => made_up_for(fire),
-        Reason::Recovered => format!(
-            "Started by recovery after its hand-off was lost (attempt {}).",
-            fire.recovery_attempts.max(1)
-        ),
+        Reason::Recovered => {
+            let attempt = fire.recovery_attempts.max(1);
+            format!("Started by recovery after its hand-off was lost (attempt {attempt}).")
+        }
         Reason::Overlap => overlapped(fire),
         Reason::Buffered => buffered(fire),
         Reason::BufferFull => skipped(fire, "as many waited already as may", |limit| {
             format!("a run was still running, and {limit} waited for it already, as many as may")
         }),
-        Reason::Quota => skipped(fire, "the namespace's quota of fires was used up", |limit| {
-            format!(
-                "{limit} fires of the namespace had started in that minute, as many as its quota \
-                 allows"
-            )
-        }),
+        Reason::Quota => over_quota(fire),
         Reason::Purged => skipped(fire, "it was taken out of the buffer", |who| {
             format!("{who} took it out of the buffer")
         }),
@@ -170,6 +165,14 @@ fn buffered(fire: &Model) -> String {
             format!("Waited for {run} to settle.")
         }
     }
+}
+
+fn over_quota(fire: &Model) -> String {
+    skipped(fire, "the namespace's quota of fires was used up", |limit| {
+        format!(
+            "{limit} fires of the namespace had started in that minute, as many as its quota allows"
+        )
+    })
 }
 
 fn lost_to_an_outage(fire: &Model) -> String {
