@@ -110,7 +110,7 @@ async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: Test
     // That it was the name: their own is found.
     tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
     for (operation, root, place) in tried.iter().filter(|(.., place)| named(place) != OF_PEOPLE) {
-        let query = asked(&own, *operation, *root, place, "ours");
+        let query = asked(&own, operation, root, place, "ours");
         let answer = refusal(&desk, &eve, &query).await;
         assert!(!is_missing(&answer, place), "{query}: {answer:?}");
         assert_ne!(answer, Err("FORBIDDEN".to_owned()), "{query}");
