@@ -6,7 +6,7 @@ import { test, type Browser, type Page } from "@playwright/test";
 import { Server, type Person } from "../support/server.ts";
 import { fill, open, signedIn } from "./world.ts";
 
-const folder = resolve(import.meta.dirname, "../../target/screenshots");
+const folder = resolve(import.meta.dirname, "../..", "target/screenshots");
 const wanted = process.env.PAGES?.split(",");
 
 const pages: Record<string, string> = {
