@@ -354,7 +354,11 @@ fn ended(
             output: seen(json!({ "retry": !row.is_final })),
         },
         State::Lost => {
-            let message = format!("the worker {who} was lost: it left, or was not heard in time");
+            // A worker that left at once may be gone before its name was read.
+            let who = worker
+                .as_ref()
+                .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
+            let message = format!("{who} was lost: it left, or was not heard in time");
             Outcome::Failed { message, output: seen(json!({})) }
         }
         State::Cancelled | State::Waiting | State::Held => Outcome::Failed {

@@ -30,6 +30,8 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     let schedule = world.due_now(gate.task(), |_| {}).await;
     let engine = world.engine().await;
     let first = gate.arrival().await;
+    // Its heart waits for its next beat only after the first one.
+    engine.pulse_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
     let old = engine.status().await.node_id;
     let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
     world.write(sql, [old.into()]).await;
