@@ -18,6 +18,10 @@ pub enum Kind {
     Late,
     /// A schedule is due, or a run of it waits, and nobody takes it.
     Stalled,
+    /// A run takes much longer than usual.
+    Slow,
+    /// A coming change of the clocks touches a schedule's times.
+    ClockChange,
     /// A node is gone.
     NodeLost,
 }

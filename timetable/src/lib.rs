@@ -113,7 +113,7 @@ pub use dialect::{Dialect, DialectError};
 pub use error::TimingError;
 pub use fire::{Fire, FireKind};
 pub use fires::Fires;
-pub use lint::{Warning, WarningCode};
+pub use lint::{ClockChange, Warning, WarningCode};
 pub use pieces::{Piece, Pieces};
 pub use timetable::Timetable;
 pub use wall::wall_clock;

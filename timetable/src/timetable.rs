@@ -12,7 +12,7 @@ use crate::{
     fire::Fire,
     fires::Fires,
     jitter, lint,
-    lint::{Warning, WarningCode},
+    lint::{ClockChange, Warning, WarningCode},
     pattern::Pattern,
     pieces::Pieces,
     source::{Every, Moment, Source},
@@ -263,6 +263,13 @@ impl Timetable {
             warnings.insert(0, warning);
         }
         warnings
+    }
+
+    /// The first change of its zone's clock after `from`, up to `until`, that touches one of its times:
+    /// a time that does not exist then, or comes twice. An expression of every hour follows the clock
+    /// and is not touched.
+    pub fn clock_change(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Option<ClockChange> {
+        lint::clock_change(&self.0, from, until)
     }
 
     /// What to say where the definition belongs to no schedule, so that its seed means nothing: what

@@ -21,10 +21,10 @@ use super::{
 use crate::{
     model::{
         AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
-        LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect, Place,
-        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState,
-        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen,
-        Tallies, Verdict, Viewer, WorkProblem,
+        LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
+        PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
+        RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow,
+        ScheduleSortField, Seen, SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -366,6 +366,16 @@ pub(crate) fn resume_preview(id: String) -> Ask<ResumeEffect> {
 /// The fires to come of a schedule, from an instant on.
 pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<Vec<PreviewFire>> {
     Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
+}
+
+/// What fell into the pause of a schedule so far.
+pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
+    Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
+}
+
+/// What became of the instants of a schedule's last seven days.
+pub(crate) fn slots(id: String) -> Ask<SlotAccount> {
+    Ask::new::<operations::Slots>(operations::slots::Variables { id })
 }
 
 /// Who changed a schedule, newest first.

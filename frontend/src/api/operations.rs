@@ -123,6 +123,8 @@ operations! {
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
     Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
     Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
+    PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
+    Slots = "graphql/slots.graphql", "/schedule/slots" => crate::model::SlotAccount;
     FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;

@@ -75,6 +75,8 @@ impl Mark {
             Self::Alert(AlertKind::Missed) => ("missed", "Missed"),
             Self::Alert(AlertKind::Late) => ("retrying", "Late"),
             Self::Alert(AlertKind::Stalled) => ("retrying", "Stalled"),
+            Self::Alert(AlertKind::Slow) => ("retrying", "Slow"),
+            Self::Alert(AlertKind::ClockChange) => ("pending", "Clock change"),
             Self::Alert(AlertKind::NodeLost) => ("dead", "Node lost"),
             Self::Message(NotificationState::Pending) => ("pending", "On its way"),
             Self::Message(NotificationState::Sent) => ("succeeded", "Sent"),

@@ -63,6 +63,8 @@ pub(crate) struct AlertRule {
     pub(crate) losing_after: i64,
     pub(crate) late_after_seconds: i64,
     pub(crate) stalled_after_seconds: i64,
+    pub(crate) slow_after_times: i64,
+    pub(crate) clock_change_days: i64,
     pub(crate) digest_seconds: i64,
     pub(crate) quiet: Option<Quiet>,
     pub(crate) include_errors: bool,

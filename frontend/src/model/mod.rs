@@ -39,11 +39,13 @@ mod people;
 mod problem;
 mod run;
 mod schedule;
+mod slots;
 mod states;
 mod tallies;
 mod task;
 mod test_call;
 mod timing;
+mod usual;
 mod viewer;
 mod workers;
 
@@ -81,9 +83,10 @@ pub(crate) use run::{
     Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
-    ScheduleEvent, ScheduleRow, Tally, Version,
+    Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire, ResumeChoice,
+    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
+pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
@@ -96,5 +99,6 @@ pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
 pub(crate) use timing::{Candidate, Preview, PreviewFire, Problem, QuieterShift, Warning};
+pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};
 pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

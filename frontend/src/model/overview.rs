@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Named, NodeState, Percentiles, RunState};
+use super::{Named, NodeState, RunForecast, RunState};
 use crate::time::Moment;
 
 /// What the overview asks for at once.
@@ -45,19 +45,9 @@ pub(crate) struct LiveRun {
     pub(crate) created_at: Moment,
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
-    pub(crate) schedule: Option<UsualSchedule>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct UsualSchedule {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) stats: Usual,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Usual {
-    pub(crate) durations: Option<Percentiles>,
+    pub(crate) schedule: Option<Named>,
+    /// Null before it has started, and where too few runs show what is usual.
+    pub(crate) forecast: Option<RunForecast>,
 }
 
 /// How many runs start in each minute to come.

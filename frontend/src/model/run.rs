@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    FireKind, LogStream, Row, RunState, RunTaskState, RunTrigger, TaskCondition, TaskRunState,
-    Verdict, fire::Reason, full::Full,
+    FireKind, LogStream, Row, RunForecast, RunState, RunTaskState, RunTrigger, TaskCondition,
+    TaskRunState, Verdict, fire::Reason, full::Full,
 };
 use crate::time::Moment;
 
@@ -107,6 +107,8 @@ pub(crate) struct RunMore {
     pub(crate) retry_of: Option<String>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
+    /// Of a run that is at work, where enough runs show what is usual.
+    pub(crate) forecast: Option<RunForecast>,
     pub(crate) waits_for: Vec<Wait>,
     pub(crate) tasks: Vec<RunTask>,
     /// What its tasks gave back, merged.

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CatchUp, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, Row, RunState,
-    ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
+    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, ReasonCode,
+    Row, RunState, ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
 };
 use crate::time::Moment;
 
@@ -52,6 +52,9 @@ pub(crate) struct ScheduleRow {
     /// Newest first; only lists ask for them.
     #[serde(default)]
     pub(crate) recent_fires: Vec<RecentFire>,
+    /// The module that declares it, if one does; only lists ask for it.
+    #[serde(default)]
+    pub(crate) module: Option<String>,
 }
 
 /// A fire of late, as far as a bar shows it.
@@ -66,8 +69,11 @@ pub(crate) struct RecentFire {
 
 /// Its run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct RecentRun {
     pub(crate) state: RunState,
+    /// Null until it has started and ended.
+    pub(crate) duration_ms: Option<i64>,
 }
 
 /// What a pause would keep from firing.
@@ -84,6 +90,28 @@ pub(crate) struct PauseEffect {
 pub(crate) struct PausedSchedule {
     pub(crate) next_fire_at: Option<Moment>,
     pub(crate) sample: Vec<PreviewFire>,
+}
+
+/// What fell into a pause so far: the first fires, the oldest first.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PausedFires {
+    pub(crate) nodes: Vec<PausedFire>,
+    pub(crate) total_count: i64,
+}
+
+/// An instant of a pause, or a range of instants of one fate.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PausedFire {
+    pub(crate) scheduled_at: Moment,
+    pub(crate) last_scheduled_at: Moment,
+    pub(crate) count: i64,
+    pub(crate) kind: FireKind,
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: ReasonCode,
+    /// The calendar that suppresses it, if one does.
+    pub(crate) detail: Option<String>,
 }
 
 /// The part of a timing that rows show.
@@ -105,6 +133,15 @@ pub(crate) struct LastRun {
 impl ScheduleRow {
     pub(crate) fn zone(&self) -> Option<String> {
         Some(self.timing.zone.clone())
+    }
+
+    /// The duration that 95 % of its recent runs did not exceed, in milliseconds.
+    pub(crate) fn p95(&self) -> Option<i64> {
+        let ended = self.recent_fires.iter().filter_map(|fire| fire.run?.duration_ms);
+        let mut durations: Vec<i64> = ended.collect();
+        durations.sort_unstable();
+        let rank = (durations.len() * 95).div_ceil(100);
+        durations.get(rank.checked_sub(1)?).copied()
     }
 }
 

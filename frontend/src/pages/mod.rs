@@ -38,6 +38,7 @@ mod task_form;
 mod tokens;
 mod upcoming;
 mod views;
+mod watch;
 mod workflows;
 
 pub(crate) use alert_rules::{AlertRules, EditAlertRule, NewAlertRule};

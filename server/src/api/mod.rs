@@ -25,9 +25,10 @@
 //!   backfill would run
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
 //! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`: the rest
-//! - `alerts`: who is told of what, what there was to tell, and the messages
+//! - `alerts`: alert rules and channels, alerts, and notifications
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in; `sort`: the order
 //!   of lists
+//! - `run_forecast`: how a live run compares with what is usual; `slots`: what became of a schedule's instants
 //! - `metrics`, `run_stats`, `schedule_stats`: how it goes, in figures; `watching`: the same and the health, followed;
 //!   `answer_cache`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
@@ -78,6 +79,7 @@ mod resume;
 mod retention;
 mod roots;
 mod run;
+mod run_forecast;
 mod run_stats;
 mod run_task;
 mod run_wait;
@@ -88,6 +90,7 @@ mod schedule_stats;
 mod schema;
 mod secret;
 mod sentence;
+mod slots;
 mod sort;
 mod subscription;
 mod target;

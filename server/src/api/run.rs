@@ -12,6 +12,7 @@ use super::{
         EndingOf, FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount,
     },
     page::{DECLARED, bounded_by, cost_by},
+    run_forecast::{self, RunForecast},
     run_task::{RunTask, run_tasks},
     run_wait::{RunWait, waits_for},
     scalar::{Instant, Long},
@@ -203,6 +204,13 @@ impl Run {
         Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
     }
 
+    /// How it compares with what is usual; null unless it has started and goes on, and where fewer
+    /// than 5 runs of its schedule have succeeded in the last 30 days.
+    #[graphql(complexity = "run_forecast::COST + child_complexity")]
+    async fn forecast(&self, cx: &Context<'_>) -> Result<Option<RunForecast>> {
+        RunForecast::of(cx, &self.0).await
+    }
+
     /// How many attempts at its tasks there are in all.
     async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
@@ -267,7 +275,7 @@ pub(crate) enum RunState {
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// Stopped by somebody.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
 }
 
@@ -365,7 +373,7 @@ pub(crate) enum TaskRunState {
     Failed,
     /// Took too long.
     TimedOut,
-    /// Stopped by somebody.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
     /// The node that ran it died.
     Lost,

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{
     commands::BadInput,
+    model::percentile,
     store::{
         Store,
         counts::Rollup,
         hours::{HOUR_MS, by_minute_since},
         reads::{
             run_series::{self, Of},
-            schedule_stats::percentile,
             stats,
         },
         spread::Spread,
@@ -57,26 +57,26 @@ pub(crate) struct RunStat {
     skipped: Long,
     /// Fires that were given up before they had a run; a run that was given up has failed.
     abandoned: Long,
-    /// From start to end; null if none ended that had started.
+    /// From start to end; null if no ended run had started.
     average_duration_ms: Option<f64>,
     max_duration_ms: Option<Long>,
     /// From due time to hand-off, of those that fires started; null if there are none.
     average_lateness_ms: Option<f64>,
     max_lateness_ms: Option<Long>,
-    /// How long those took; null if none ended that had started.
+    /// Durations of these runs; null if no ended run had started.
     durations: Option<Percentiles>,
-    /// How late those were; null if there are none.
+    /// How late runs started by fires were; null if there are none.
     latenesses: Option<Percentiles>,
 }
 
-/// So many milliseconds were not exceeded, to within a sixteenth.
+/// Percentiles in milliseconds, to within a sixteenth.
 #[derive(Clone, Copy, SimpleObject)]
 pub(crate) struct Percentiles {
-    /// By half of them.
+    /// The median.
     p50: Long,
-    /// By 95 of a hundred.
+    /// The 95th percentile.
     p95: Long,
-    /// By 99 of a hundred.
+    /// The 99th percentile.
     p99: Long,
 }
 
@@ -161,8 +161,8 @@ impl RunStat {
     }
 }
 
-/// Where the first step begins, where the last one ends, and how long one is, in seconds. Before
-/// `by_minute` roll-ups are by the hour, and no step is shorter.
+/// The start of the first step, the end of the last, and the length of a step in seconds. Before
+/// `by_minute`, roll-ups are hourly, so no step is shorter than an hour.
 fn steps(
     from: DateTime<Utc>,
     until: DateTime<Utc>,

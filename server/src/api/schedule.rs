@@ -1,5 +1,5 @@
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule, schedule_version};
 
 use super::{
@@ -17,6 +17,7 @@ use super::{
     run::Run,
     scalar::{Instant, Long},
     schedule_stats::{self, ScheduleStats},
+    slots::{self, SlotAccount},
     timing::{self, COMPILED, PreviewFire, Timing},
     workflow::Workflow,
 };
@@ -142,7 +143,7 @@ impl Schedule {
         page_of(&fires, first, after)
     }
 
-    /// The concurrency group that its runs share a limit with.
+    /// The concurrency group whose limit its runs share.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
@@ -169,7 +170,7 @@ impl Schedule {
         Ok(found.map(Calendar).collect())
     }
 
-    /// After so many fires that started none is left.
+    /// The schedule is exhausted after this many started fires.
     async fn max_fires(&self) -> Option<i64> {
         self.0.max_fires
     }
@@ -192,16 +193,7 @@ impl Schedule {
 
     /// The next instant of the timing that no calendar suppresses; null while it is paused.
     async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
-        let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {
-            return Ok(None);
-        };
-        if self.0.calendars.is_none() {
-            return Ok(Some(cursor.into()));
-        }
-        let before = cursor.utc() - TimeDelta::milliseconds(1);
-        let timetable = Timing::of(&self.0).timetable(cx).await?;
-        let next = timetable.ok().and_then(|timetable| timetable.next_allowed(before));
-        Ok(next.map(|fire| fire.at.into()))
+        Ok(self.next_fire(cx).await?.map(Into::into))
     }
 
     /// The last instant of the timing that the ledger accounts for.
@@ -267,6 +259,18 @@ impl Schedule {
         ScheduleStats::of(cx, self.0.id, from, until).await
     }
 
+    /// What became of the instants at which it was due from `from` up to `until`, the last 7 days
+    /// without them, and the interval that its runs would fit in.
+    #[graphql(complexity = "slots::COST + child_complexity")]
+    async fn slots(
+        &self,
+        cx: &Context<'_>,
+        from: Option<Instant>,
+        until: Option<Instant>,
+    ) -> Result<SlotAccount> {
+        SlotAccount::of(cx, &self.0, from, until).await
+    }
+
     async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
@@ -312,6 +316,20 @@ impl Schedule {
 }
 
 impl Schedule {
+    /// The next instant of the timing that no calendar suppresses; None while it is paused.
+    pub(super) async fn next_fire(&self, cx: &Context<'_>) -> Result<Option<DateTime<Utc>>> {
+        let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {
+            return Ok(None);
+        };
+        if self.0.calendars.is_none() {
+            return Ok(Some(cursor.utc()));
+        }
+        let before = cursor.utc() - TimeDelta::milliseconds(1);
+        let timetable = Timing::of(&self.0).timetable(cx).await?;
+        let next = timetable.ok().and_then(|timetable| timetable.next_allowed(before));
+        Ok(next.map(|fire| fire.at))
+    }
+
     /// How many fires it may still start, if it was given a number.
     fn left(&self) -> Option<i64> {
         self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
@@ -365,8 +383,8 @@ pub(crate) enum OverlapPolicy {
     /// The fire waits until the run has settled, behind those that wait already, up to
     /// `bufferLimit`.
     BufferAll,
-    /// The run is cancelled, and the fire waits until it has settled. One that waits already is
-    /// skipped: the later fire takes its place.
+    /// The run is cancelled, and the fire waits until it has settled. A fire that is already
+    /// waiting is skipped in favour of the later one.
     CancelOther,
     /// The run is ended at once, and the fire starts.
     TerminateOther,

@@ -20,6 +20,24 @@ pub(super) const USUAL: TimeDelta = TimeDelta::days(7);
 /// What it costs to read the runs of one schedule.
 pub(super) const COST: usize = 100;
 
+/// The range that is asked for: the last 7 days without an end and a beginning.
+pub(super) fn range(
+    cx: &async_graphql::Context<'_>,
+    from: Option<Instant>,
+    until: Option<Instant>,
+) -> Result<StatsRange> {
+    // To the second, so that all schedules of a list ask for the same range.
+    let now = chrono::SubsecRound::trunc_subsecs(cx.commands().clock.now(), 0);
+    let until = until.map_or(now + TimeDelta::seconds(1), |until| until.0);
+    let earliest = || until.checked_sub_signed(USUAL).unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let from = from.map_or_else(earliest, |from| from.0);
+    if from >= until {
+        let help = "give an instant before 'until'";
+        return Err(BadInput::new("from", from.to_rfc3339(), "is not before it", help).into());
+    }
+    Ok(StatsRange { from: Timestamp::from(from), until: Timestamp::from(until) })
+}
+
 /// What the runs of a schedule came to.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleStats {
@@ -50,16 +68,7 @@ impl ScheduleStats {
         from: Option<Instant>,
         until: Option<Instant>,
     ) -> Result<Self> {
-        // To the second, so that all schedules of a list ask for the same range.
-        let now = chrono::SubsecRound::trunc_subsecs(cx.commands().clock.now(), 0);
-        let until = until.map_or(now + TimeDelta::seconds(1), |until| until.0);
-        let earliest = || until.checked_sub_signed(USUAL).unwrap_or(DateTime::<Utc>::MIN_UTC);
-        let from = from.map_or_else(earliest, |from| from.0);
-        if from >= until {
-            let help = "give an instant before 'until'";
-            return Err(BadInput::new("from", from.to_rfc3339(), "is not before it", help).into());
-        }
-        let range = StatsRange { from: Timestamp::from(from), until: Timestamp::from(until) };
+        let range = range(cx, from, until)?;
         let found = cx.rows().load_one(FiguresOf(schedule, range)).await?;
         Ok(Self::told(range, &found.unwrap_or_default()))
     }

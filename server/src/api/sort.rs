@@ -18,11 +18,12 @@ use super::{
 };
 use crate::{
     commands::BadInput,
+    model::percentile,
     store::{
         Page, Total, Window,
         reads::{
             runs::{self, ByFigure},
-            schedule_stats::{self, percentile},
+            schedule_stats,
             schedules::{self, ByTime},
             sorted::{self, no_number},
             within::Within,
@@ -31,11 +32,11 @@ use crate::{
     },
 };
 
-/// How schedules are sorted. A cursor belongs to the order that it came from.
+/// How schedules are sorted. A cursor is valid only with the sort order that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct ScheduleSort {
     by: ScheduleSortField,
-    /// What has no value comes last either way.
+    /// Rows without a value come last in either direction.
     #[graphql(default)]
     descending: bool,
 }
@@ -59,7 +60,7 @@ pub(crate) enum ScheduleSortField {
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct RunSort {
     by: RunSortField,
-    /// What has no value comes last either way.
+    /// Rows without a value come last in either direction.
     #[graphql(default = true)]
     descending: bool,
 }

@@ -5,6 +5,8 @@
 //! - `calendars`: what suppresses fires, compiled; it knows what it was
 //! - `ping`: whom a schedule calls about its runs; `context`: what runs are given
 //! - `quotas`, `retention`: how much a namespace may use, and how long its history is kept
+//! - `usual`: how long runs usually take, and what that says of one that goes on
+//! - `slots`: the interval in which runs fit
 //! - `bad_input`: a value that cannot be accepted; `check`: the small rules that many inputs share
 //! - `naming`: fields as each surface spells them
 
@@ -17,7 +19,9 @@ pub(crate) mod naming;
 mod ping;
 mod quotas;
 mod retention;
+mod slots;
 pub(crate) mod spec;
+mod usual;
 
 pub use bad_input::BadInput;
 pub(crate) use bad_input::{cut, shortened};
@@ -26,4 +30,6 @@ pub use definition::{Condition, Definition, DefinitionError, Problem, Task, When
 pub use ping::Ping;
 pub use quotas::{OwnQuotas, Quotas};
 pub use retention::Retention;
+pub use slots::fitting_interval;
 pub use spec::{Misfire, Spec, Timing};
+pub use usual::{Usual, percentile};

@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 36] = [
+const NAMES: [Name; 38] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -42,6 +42,8 @@ const NAMES: [Name; 36] = [
     ("", "losingAfter", "losing_after"),
     ("", "lateAfterSeconds", "late_after"),
     ("", "stalledAfterSeconds", "stalled_after"),
+    ("", "slowAfterTimes", "slow_after"),
+    ("", "clockChangeDays", "clock_change_days"),
     ("", "digestSeconds", "digest"),
 ];
 

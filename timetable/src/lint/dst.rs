@@ -41,11 +41,19 @@ pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>)
             break;
         }
         span = parts.zone.span_at(span.end);
-        if !every_hour || adds_a_fire(subject, parts, &span) {
-            warnings.extend(change(subject, parts, &span));
-        }
+        warnings.extend(effect(subject, parts, &span));
     }
     warnings
+}
+
+/// What the change into a span does to an expression; nothing to one of every hour, which follows the
+/// clock, unless it gains a fire.
+pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
+    let every_hour = subject.pattern.clock.hours.count_ones() == 24;
+    if every_hour && (!subject.pattern.fixed || !adds_a_fire(subject, parts, span)) {
+        return None;
+    }
+    change(subject, parts, span)
 }
 
 /// Every hour as a fixed time, which looks like a rhythm and leaves out an hour that comes twice.

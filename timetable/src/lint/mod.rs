@@ -141,3 +141,41 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
     }
     warnings
 }
+
+/// A change of a zone's clock, and what it does to a timetable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockChange {
+    /// When the clock changes.
+    pub at: DateTime<Utc>,
+    /// What becomes of the times that the change touches: a sentence for each expression that has some.
+    pub effects: Vec<String>,
+}
+
+/// The first change of the clock after `from`, up to `until`, that touches a time of the timetable.
+pub(crate) fn clock_change(
+    parts: &Parts,
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Option<ClockChange> {
+    let mut span = parts.zone.span_at(from.timestamp());
+    while !span.is_last() && span.end <= until.timestamp() {
+        span = parts.zone.span_at(span.end);
+        let mut effects = Vec::new();
+        for (index, (text, expression)) in parts.expressions.iter().enumerate() {
+            if let (Expression::Cron(cron), Source::Cron(pattern)) =
+                (expression, &parts.sources[index])
+            {
+                let field = format!("expressions[{index}]");
+                let subject = Subject { field, text, cron, pattern, seed: &parts.seed };
+                effects.extend(dst::effect(&subject, parts, &span).map(|warning| warning.message));
+            }
+        }
+        let at = DateTime::from_timestamp(span.start, 0)?;
+        let is_within =
+            parts.start.is_none_or(|start| start <= at) && parts.end.is_none_or(|end| at <= end);
+        if is_within && !effects.is_empty() {
+            return Some(ClockChange { at, effects });
+        }
+    }
+    None
+}

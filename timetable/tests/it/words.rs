@@ -517,3 +517,24 @@ fn what_h_chose_without_a_schedule_is_an_example() {
     assert!(example.message.contains("an example"), "{}", example.message);
     assert_eq!(timetable("0 9 * * *", "UTC").example(), None);
 }
+
+#[test]
+fn the_next_change_of_the_clock_that_touches_a_time_is_told_with_what_it_does() {
+    let (from, until) = (instant("2027-03-20T00:00:00Z"), instant("2027-04-03T00:00:00Z"));
+    let change =
+        |text: &str, from, until| timetable(text, "Europe/Berlin").clock_change(from, until);
+    let spring = change("30 2 * * *", from, until).expect("the clocks go forward");
+    assert_eq!(spring.at, instant("2027-03-28T01:00:00Z"));
+    let [effect] = &spring.effects[..] else { panic!("{spring:?}") };
+    assert!(effect.contains("02:30 does not exist on 2027-03-28"), "{effect}");
+    // Further away, on another day of the week, at another time, and with the clock.
+    assert_eq!(change("30 2 * * *", from, instant("2027-03-27T00:00:00Z")), None);
+    assert_eq!(change("30 2 * * 1-5", from, until), None);
+    assert_eq!(change("30 4 * * *", from, until), None);
+    assert_eq!(change("*/5 * * * *", from, until), None);
+    // What spring does not touch autumn may.
+    let late = instant("2027-12-01T00:00:00Z");
+    let autumn = change("30 2 31 10 *", from, late).expect("the clocks go back");
+    assert_eq!(autumn.at, instant("2027-10-31T01:00:00Z"));
+    assert_eq!(timetable("30 2 * * *", "UTC").clock_change(from, late), None);
+}

@@ -6,6 +6,7 @@ use super::quiet::Hours;
 use crate::{
     api::alerts::{alert_rule_preview, create_alert_rule, update_alert_rule},
     model::{AlertEvent, AlertRule, Failure, Quiet},
+    state::Address,
 };
 
 /// A key that no channel has: what a rule would have told does not depend on whom it tells.
@@ -23,6 +24,8 @@ pub(super) struct Draft {
     pub(super) losing: RwSignal<String>,
     pub(super) late: RwSignal<String>,
     pub(super) stalled: RwSignal<String>,
+    pub(super) slow: RwSignal<String>,
+    pub(super) clock_days: RwSignal<String>,
     pub(super) digest: RwSignal<String>,
     pub(super) errors: RwSignal<bool>,
     pub(super) quiet: Hours,
@@ -40,24 +43,31 @@ pub(super) struct Read {
     losing: i64,
     late: i64,
     stalled: i64,
+    slow: i64,
+    clock_days: i64,
     digest: i64,
     errors: bool,
     quiet: Option<Quiet>,
 }
 
 impl Draft {
-    /// A new rule: of what goes wrong and well again.
-    pub(super) fn new() -> Self {
+    /// A new rule: of what the address names, else of what goes wrong and well again.
+    pub(super) fn new(address: Address) -> Self {
+        let named = untrack(|| address.query("on"));
+        let named: Vec<AlertEvent> = named.split(',').filter_map(event).collect();
+        let usual = vec![AlertEvent::Failed, AlertEvent::Missed, AlertEvent::Recovered];
         Self {
             name: RwSignal::new(String::new()),
             enabled: RwSignal::new(true),
-            on: RwSignal::new(vec![AlertEvent::Failed, AlertEvent::Missed, AlertEvent::Recovered]),
-            search: RwSignal::new(String::new()),
+            on: RwSignal::new(if named.is_empty() { usual } else { named }),
+            search: RwSignal::new(untrack(|| address.query("search"))),
             channels: RwSignal::new(Vec::new()),
             grace: RwSignal::new("0".to_owned()),
             losing: RwSignal::new("3".to_owned()),
             late: RwSignal::new("300".to_owned()),
             stalled: RwSignal::new("300".to_owned()),
+            slow: RwSignal::new("3".to_owned()),
+            clock_days: RwSignal::new("14".to_owned()),
             digest: RwSignal::new("30".to_owned()),
             errors: RwSignal::new(true),
             quiet: Hours::new(),
@@ -77,6 +87,8 @@ impl Draft {
             losing: text(rule.losing_after),
             late: text(rule.late_after_seconds),
             stalled: text(rule.stalled_after_seconds),
+            slow: text(rule.slow_after_times),
+            clock_days: text(rule.clock_change_days),
             digest: text(rule.digest_seconds),
             errors: RwSignal::new(rule.include_errors),
             quiet: Hours::of(rule.quiet.as_ref()),
@@ -90,7 +102,7 @@ impl Draft {
     pub(super) fn read(self) -> Result<Read, Failure> {
         let number = |field: &str, text: RwSignal<String>| {
             let value = text.get().trim().parse::<i64>();
-            value.map_err(|_| Failure::of_field(field, "Type a whole number of seconds."))
+            value.map_err(|_| Failure::of_field(field, "Type a whole number."))
         };
         Ok(Read {
             name: self.name.get().trim().to_owned(),
@@ -102,11 +114,18 @@ impl Draft {
             losing: number("losingAfter", self.losing)?,
             late: number("lateAfterSeconds", self.late)?,
             stalled: number("stalledAfterSeconds", self.stalled)?,
+            slow: number("slowAfterTimes", self.slow)?,
+            clock_days: number("clockChangeDays", self.clock_days)?,
             digest: number("digestSeconds", self.digest)?,
             errors: self.errors.get(),
             quiet: self.quiet.read(),
         })
     }
+}
+
+/// The event that the address calls so.
+fn event(name: &str) -> Option<AlertEvent> {
+    serde_json::from_value(name.to_uppercase().into()).ok()
 }
 
 /// The quiet hours, as the operation in `$of` has them.
@@ -142,6 +161,8 @@ macro_rules! new_rule {
             losing_after: read.losing,
             late_after_seconds: read.late,
             stalled_after_seconds: read.stalled,
+            slow_after_times: read.slow,
+            clock_change_days: read.clock_days,
             digest_seconds: read.digest,
             quiet: quiet!($of, read.quiet),
             include_errors: read.errors,
@@ -181,6 +202,8 @@ impl Read {
             losing_after: Some(self.losing),
             late_after_seconds: Some(self.late),
             stalled_after_seconds: Some(self.stalled),
+            slow_after_times: Some(self.slow),
+            clock_change_days: Some(self.clock_days),
             digest_seconds: Some(self.digest),
             quiet: quiet!(update_alert_rule, self.quiet),
             include_errors: Some(self.errors),

@@ -63,7 +63,7 @@ pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
 
 fn editor(rule: Option<AlertRule>) -> AnyView {
     let namespace = kit::use_namespace();
-    let draft = rule.as_ref().map_or_else(Draft::new, Draft::of);
+    let draft = rule.as_ref().map_or_else(|| Draft::new(use_address()), Draft::of);
     let wrong: Wrong = RwSignal::new(None);
     let channels = use_load(move || Some(api::alerts::channels(namespace.get())));
     if rule.is_none() {
@@ -185,6 +185,8 @@ fn what(draft: Draft, wrong: Wrong) -> AnyView {
                 {seconds(AlertEvent::Losing, "losing", "Failures in a row", draft.losing, "losingAfter")}
                 {seconds(AlertEvent::Late, "late", "Late after (seconds)", draft.late, "lateAfterSeconds")}
                 {seconds(AlertEvent::Stalled, "stalled", "Stalled after (seconds)", draft.stalled, "stalledAfterSeconds")}
+                {seconds(AlertEvent::Slow, "slow", "Slow after (times the usual)", draft.slow, "slowAfterTimes")}
+                {seconds(AlertEvent::ClockChange, "clock-days", "Days before", draft.clock_days, "clockChangeDays")}
             </div>
             {Field::new("search", "About the schedules", draft.search).code().error(of(wrong, "search"))
                 .hint("In the search language, as in tag:billing -name:test. Empty means all.").text()}
@@ -287,7 +289,7 @@ fn look_back(preview: Load<RulePreview>) -> AnyView {
     };
     let content = view! {
         <AsyncView loading=preview.loading what="what it would have told">{preview.draw(list)}</AsyncView>
-        <p class="hint">"From the ledger. What stalled and which nodes were lost is not in it."</p>
+        <p class="hint">"From the ledger. It does not say what stalled or was slow, whose clocks change, and which nodes were lost."</p>
     };
     panel("What it would have told", (), content.into_any())
 }

@@ -73,13 +73,15 @@ pub(crate) fn AlertRules() -> impl IntoView {
 }
 
 /// Each event with its words, and what they mean.
-const EVENTS: [(AlertEvent, &str, &str); 7] = [
+const EVENTS: [(AlertEvent, &str, &str); 9] = [
     (AlertEvent::Failed, "Failed", "a schedule's runs begin to fail"),
     (AlertEvent::Recovered, "Recovered", "what was told is over"),
     (AlertEvent::Losing, "Failing in a row", "several runs in a row have failed"),
     (AlertEvent::Missed, "Missed", "fires did not run"),
     (AlertEvent::Late, "Late", "a run started late"),
     (AlertEvent::Stalled, "Stalled", "something is due and no node takes it"),
+    (AlertEvent::Slow, "Slow", "a run takes several times its usual duration"),
+    (AlertEvent::ClockChange, "Clock change", "a coming change of the clocks touches a schedule"),
     (AlertEvent::NodeLost, "Node lost", "a node is gone and none of its name came back"),
 ];
 

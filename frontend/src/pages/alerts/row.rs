@@ -12,6 +12,8 @@ use crate::{
     state::use_session,
 };
 
+const HOUR_MS: i64 = 3_600_000;
+
 pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let zone = alert.schedule.as_ref().map(|schedule| schedule.timing.zone.clone());
     let about = match &alert.schedule {
@@ -44,13 +46,25 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
     .into_any()
 }
 
+/// The charts of its schedule around the time for which it lasted.
+fn chart(alert: &Alert) -> Option<AnyView> {
+    let schedule = alert.schedule.as_ref()?;
+    let length = alert.last_at.since(alert.began_at).max(HOUR_MS);
+    let until = alert.ended_at.unwrap_or(alert.last_at).later(length);
+    let (from, until) = (alert.began_at.earlier(length).to_rfc3339(), until.to_rfc3339());
+    let query = [("schedule", schedule.name.as_str()), ("from", &from), ("until", &until)];
+    let href = Route::Metrics.narrowed(&query);
+    let label = format!("Charts of {} around this alert", schedule.name);
+    Some(view! { <a class="button" href=href aria-label=label>"Charts"</a> }.into_any())
+}
+
 fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let run = alert
         .run_id
         .clone()
         .map(|id| view! { <a class="button" href=Route::Run(id).path()>"Run"</a> }.into_any());
     if !use_session().operates() || alert.ended_at.is_some() {
-        return view! { <div class="row-actions">{run}</div> }.into_any();
+        return view! { <div class="row-actions">{run}{chart(alert)}</div> }.into_any();
     }
     let see = alert.acknowledged_at.is_none().then(|| {
         let (actor, id) = (use_actor(), alert.id.clone());
@@ -64,5 +78,5 @@ fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     });
     let mute = (alert.rule.is_some() && alert.muted_until().is_none())
         .then(|| button(Look::Plain, None, "Mute", mute.ask(alert)));
-    view! { <div class="row-actions">{run}{see}{mute}</div> }.into_any()
+    view! { <div class="row-actions">{run}{chart(alert)}{see}{mute}</div> }.into_any()
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::when_relative,
     model::{Finding, HealthSeverity, ScheduleLink},
+    pages::watch::watch,
     route::Route,
 };
 
@@ -30,6 +31,7 @@ fn item(finding: &Finding) -> AnyView {
     let figure = limit.unwrap_or_else(|| finding.value.clone());
     let counted = counted(&finding.code)
         .map(|(words, href)| view! { <a class="button" href=href>{words}</a> }.into_any());
+    let watched = watched(&finding.code).map(|on| watch(on, None));
     let since = finding.since.map(|at| {
         view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any()
     });
@@ -54,6 +56,7 @@ fn item(finding: &Finding) -> AnyView {
                 {finding.namespace.clone().map(|name| view! { <span class="muted">"in "{name}</span> }.into_any())}
                 {since}
                 {counted}
+                {watched}
             </div>
             {named("Schedules", schedules)}
             {named("Nodes", nodes)}
@@ -67,6 +70,17 @@ fn named(label: &'static str, items: Vec<AnyView>) -> AnyView {
         return ().into_any();
     }
     view! { <ul class="finding-names" aria-label=label>{items}</ul> }.into_any()
+}
+
+/// The events of a rule that would report it.
+fn watched(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "missed" => "missed",
+        "failed" => "failed,recovered",
+        "stalled" | "placement" | "places" | "claims" => "stalled,recovered",
+        "nodes" | "scheduler" => "node_lost,recovered",
+        _ => return None,
+    })
 }
 
 /// The list that a check counts, and what its link says.

@@ -76,7 +76,7 @@ fn bars(
     stacked_bars(what, parts, columns, drawing.axis(stats), drawing.drag, drawing.dragged(stats))
 }
 
-pub(super) fn durations(stats: &RunStats, drawing: &Drawing) -> AnyView {
+pub(in crate::pages) fn durations(stats: &RunStats, drawing: &Drawing) -> AnyView {
     bands("How long runs took", stats, drawing, |point| point.durations)
 }
 

@@ -17,6 +17,7 @@ use super::{
     filters::{Filters, use_filters},
     range::{Range, range_picker},
     steps,
+    watch::watch,
 };
 use crate::{
     api::{self, SeriesQuery},
@@ -97,6 +98,10 @@ pub(crate) fn Metrics() -> impl IntoView {
             heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None)))
         })
     };
+    let aside = move |on: &'static str| {
+        let watched = live(move || watch(on, search(filters)));
+        view! { <span class="panel-aside">{hint()}{watched}</span> }
+    };
     view! {
         <header class="page-head">
             <h1>"Metrics"</h1>
@@ -110,10 +115,10 @@ pub(crate) fn Metrics() -> impl IntoView {
             {stats.draw(figures::sums)}
             {stats.draw(incomplete)}
             <div class="charts">
-                {panel("Throughput", hint(), draw(0, charts::throughput))}
-                {panel("Not run", hint(), draw(1, charts::not_run))}
-                {panel("Duration", hint(), draw(2, charts::durations))}
-                {panel("Lateness", hint(), draw(3, charts::latenesses))}
+                {panel("Throughput", aside("failed,recovered"), draw(0, charts::throughput))}
+                {panel("Not run", aside("missed"), draw(1, charts::not_run))}
+                {panel("Duration", aside("slow,recovered"), draw(2, charts::durations))}
+                {panel("Lateness", aside("late"), draw(3, charts::latenesses))}
             </div>
         </AsyncView>
         <div class="charts">

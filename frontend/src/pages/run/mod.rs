@@ -2,6 +2,7 @@
 //!
 //! - `looking`: which task, attempt and line is looked at, in the address
 //! - `header`: its name and state, and what one can do
+//! - `forecast`: how long it has taken against those before it
 //! - `waiting`: what it waits for
 //! - `work`: its tasks and attempts as a chart over time, or as a graph
 //! - `attempts`: every attempt at every task, with what came of it
@@ -12,6 +13,7 @@
 mod attempts;
 mod earlier;
 mod facts;
+mod forecast;
 mod header;
 mod log;
 mod looking;
@@ -31,7 +33,7 @@ use crate::{
     state::{use_address, use_title},
 };
 
-/// The run with this id; what cannot be one is asked of nobody.
+/// The page of the run with this id; the server is not asked for a malformed id.
 #[component]
 pub(crate) fn Run(id: String) -> impl IntoView {
     if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
@@ -58,6 +60,7 @@ fn Known(id: String) -> impl IntoView {
     view! {
         <AsyncView loading=loading what="the run">
             <header::Header run=load/>
+            {load.draw(forecast::forecast)}
             {load.draw(waiting::waiting)}
             <div class="run-grid">
                 <div class="run-main">

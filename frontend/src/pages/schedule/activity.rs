@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::explain::explain;
+use super::{explain::explain, paused::Paused, slots::slots};
 use crate::{
     api,
     components::{
@@ -32,7 +32,7 @@ const FILTERS: [(&str, &str, &[Verdict]); 5] = [
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
-    let id = schedule.clone();
+    let (id, paused_id, slots_id) = (schedule.clone(), schedule.clone(), schedule.clone());
     let wanted = move || {
         let name = address.query("verdict");
         FILTERS.into_iter().find(|(known, ..)| *known == name).unwrap_or(FILTERS[0])
@@ -93,14 +93,15 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         });
         fire.map_or_else(|| ().into_any(), |fire| explain(&fire, zone.get()))
     };
-    let paused = load.draw(|schedule| {
-        if schedule.row.state != ScheduleState::Paused {
-            return ().into_any();
-        }
-        let words = "While it is paused its fires have no rows yet: resuming decides what becomes of them, and says so beforehand.";
-        view! { <p class="panel-note">{words}</p> }.into_any()
+    let is_paused = Memo::new(move |_| {
+        load.with(|schedule| schedule.row.state == ScheduleState::Paused).unwrap_or_default()
+    });
+    let paused = live(move || match is_paused.get() {
+        true => view! { <Paused id=paused_id.clone() load=load/> }.into_any(),
+        false => ().into_any(),
     });
     view! {
+        {slots(slots_id, load)}
         {pulse}
         {paused}
         <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav>

@@ -5,7 +5,8 @@
 //!
 //! - `header`: name, state, actions
 //! - `activity`: the ledger, and one fire explained
-//! - `runs`: its runs, by whatever started them
+//! - `slots`: the last seven days in a line; `paused`: the fires of a pause
+//! - `runs`: its runs, by whatever started them; `durations`: how long they took
 //! - `next`: what is to come, the next clock changes
 //! - `definition`: what it does, and what it would do when something goes wrong
 //! - `versions`: who changed what, what differs, and the way back
@@ -14,11 +15,14 @@
 mod activity;
 mod audit;
 mod definition;
+mod durations;
 mod explain;
 mod header;
 mod next;
 mod next_fires;
+mod paused;
 mod runs;
+mod slots;
 mod target;
 mod versions;
 
@@ -66,7 +70,11 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     let content = move || {
         let id = id.clone();
         live(move || match tab.get() {
-            "runs" => view! { <runs::Runs schedule=id.clone() changed=load.loading/> }.into_any(),
+            "runs" => view! {
+                {durations::durations(id.clone(), load)}
+                <runs::Runs schedule=id.clone() changed=load.loading/>
+            }
+            .into_any(),
             "next" => next::next(id.clone(), load),
             "definition" => load.draw(definition::definition),
             "versions" => versions::versions(load, actions),

@@ -116,6 +116,7 @@ fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRo
         Some(known) => ScheduleRow {
             is_favourite: known.is_favourite,
             recent_fires: known.recent_fires.clone(),
+            module: known.module.clone(),
             ..row
         },
         None => row,

@@ -11,7 +11,7 @@ use crate::{
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
-    time::Moment,
+    time::{Moment, duration},
 };
 
 /// How a row is called.
@@ -34,10 +34,12 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
             .sorts("last"),
         Column::new("run", "Last run", last_run).class("wide"),
         Column::new("history", "Last 40", history).class("wide"),
+        Column::new("p95", "p95", p95).class("number wide spare"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
         .extra(),
+        Column::new("module", "Module", module).extra(),
         Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
             .class("why-cell")
             .extra(),
@@ -97,6 +99,23 @@ fn history(schedule: &ScheduleRow) -> AnyView {
         PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
     };
     fire_history(schedule.recent_fires.iter().rev().map(past).collect())
+}
+
+/// How long its recent runs took at most, the slowest 5 % aside.
+fn p95(schedule: &ScheduleRow) -> AnyView {
+    let title = "95 % of the runs under \"Last 40\" took no longer";
+    match schedule.p95() {
+        Some(millis) => view! { <span title=title>{duration(millis)}</span> }.into_any(),
+        None => view! { <span class="muted">"–"</span> }.into_any(),
+    }
+}
+
+fn module(schedule: &ScheduleRow) -> AnyView {
+    let link = schedule.module.clone().map(|module| {
+        let href = Route::Module(module.clone()).path();
+        view! { <a class="cell-link" href=href>{module}</a> }
+    });
+    view! { {link} }.into_any()
 }
 
 fn last_run(schedule: &ScheduleRow) -> AnyView {

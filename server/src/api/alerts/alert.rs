@@ -16,10 +16,10 @@ use crate::{
     vault::MASK,
 };
 
-/// Something that a rule has taken note of.
+/// A problem that an alert rule has recorded.
 pub(crate) struct Alert(pub(crate) Model);
 
-/// Something that a rule has taken note of.
+/// A problem that an alert rule has recorded.
 #[Object]
 impl Alert {
     async fn id(&self) -> Uuid {
@@ -34,12 +34,12 @@ impl Alert {
         self.0.kind.into()
     }
 
-    /// The rule that has.
+    /// The rule that recorded it.
     async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
         Ok(cx.rows().load_one(AlertRuleRow(self.0.rule_id)).await?.map(AlertRule))
     }
 
-    /// The schedule that it is about; null if that is gone, or if it is about a node.
+    /// The schedule that it concerns; null if the schedule is gone or the alert concerns a node.
     async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
         let Some(id) = self.0.schedule_id else { return Ok(None) };
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
@@ -89,12 +89,12 @@ impl Alert {
         self.0.told_at.map(Into::into)
     }
 
-    /// When somebody said that they see to it.
+    /// When it was acknowledged.
     async fn acknowledged_at(&self) -> Option<Instant> {
         self.0.acknowledged_at.map(Into::into)
     }
 
-    /// Who.
+    /// Who acknowledged it.
     async fn acknowledged_by(&self) -> Option<&str> {
         self.0.acknowledged_by.as_deref()
     }
@@ -104,9 +104,9 @@ impl Alert {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert::Kind")]
 pub(crate) enum AlertKind {
-    /// A schedule's runs fail since then.
+    /// A schedule's runs have been failing since `beganAt`.
     Failed,
-    /// So many of them have failed in a row.
+    /// As many runs as the rule's `losingAfter` have failed in a row.
     Losing,
     /// Fires did not run.
     Missed,
@@ -114,16 +114,20 @@ pub(crate) enum AlertKind {
     Late,
     /// A schedule is due, or a run of it waits, and no node takes it.
     Stalled,
+    /// A run takes much longer than usual.
+    Slow,
+    /// A coming change of the clocks touches a schedule's times.
+    ClockChange,
     /// A node is gone.
     NodeLost,
 }
 
-/// Which alerts.
+/// Selects alerts.
 #[derive(InputObject, Default)]
 pub(crate) struct AlertFilter {
     rule_id: Option<Uuid>,
     schedule_id: Option<Uuid>,
-    /// Whether they go on.
+    /// Whether they are still open.
     open: Option<bool>,
 }
 

@@ -16,10 +16,10 @@ use crate::{
     store::alerts::rules,
 };
 
-/// Who is told of what.
+/// Which events are reported, and to which channels.
 pub(crate) struct AlertRule(pub(crate) Model);
 
-/// Who is told of what.
+/// Which events are reported, and to which channels.
 #[Object]
 impl AlertRule {
     pub(crate) async fn id(&self) -> ID {
@@ -38,17 +38,17 @@ impl AlertRule {
         self.0.enabled
     }
 
-    /// What it tells of.
+    /// The events that it reports.
     async fn on(&self) -> Result<Vec<AlertEvent>> {
         Ok(self.rule()?.on.into_iter().map(Into::into).collect())
     }
 
-    /// About which schedules; all, if empty.
+    /// A search that selects the schedules it watches; empty for all.
     async fn search(&self) -> Result<String> {
         Ok(self.rule()?.search)
     }
 
-    /// The channels that it tells.
+    /// The channels that it sends messages to.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn channels(&self, cx: &Context<'_>) -> Result<Vec<AlertChannel>> {
         let ids = self.rule()?.channels;
@@ -57,32 +57,42 @@ impl AlertRule {
         Ok(named.map(AlertChannel).collect())
     }
 
-    /// What is over before is not told.
+    /// Problems that end within this time are not reported.
     async fn grace_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.grace_seconds)
     }
 
-    /// For LOSING: so many failures in a row.
+    /// For LOSING: the number of failures in a row.
     async fn losing_after(&self) -> Result<i64> {
         Ok(self.rule()?.losing_after)
     }
 
-    /// For LATE: started so long after it was due.
+    /// For LATE: the delay after the due time from which a start is late.
     async fn late_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.late_after_seconds)
     }
 
-    /// For STALLED: nobody has taken it for so long.
+    /// For STALLED: how long it has waited without a node taking it.
     async fn stalled_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.stalled_after_seconds)
     }
 
-    /// What happens within so long of the first that is to be told goes into one message.
+    /// For SLOW: a run has taken so many times its usual duration.
+    async fn slow_after_times(&self) -> Result<i64> {
+        Ok(self.rule()?.slow_after_times)
+    }
+
+    /// For CLOCK_CHANGE: so many days before.
+    async fn clock_change_days(&self) -> Result<i64> {
+        Ok(self.rule()?.clock_change_days)
+    }
+
+    /// Events within this time of the first reported one are combined into one message.
     async fn digest_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.digest_seconds)
     }
 
-    /// When nothing is told until it is over.
+    /// Quiet hours: messages are held until they end.
     async fn quiet(&self) -> Result<Option<QuietHours>> {
         let quiet = self.rule()?.quiet;
         Ok(quiet.map(|quiet| QuietHours {
@@ -96,7 +106,7 @@ impl AlertRule {
         Ok(self.rule()?.include_errors)
     }
 
-    /// It tells nothing before; null unless it is muted now.
+    /// When the mute ends; null unless the rule is muted.
     async fn muted_until(&self, cx: &Context<'_>) -> Option<Instant> {
         let now = cx.commands().clock.now();
         self.0.muted_until.filter(|until| until.utc() > now).map(Into::into)
@@ -141,23 +151,30 @@ impl AlertRule {
     }
 }
 
-/// What a rule tells of. Each is a transition: it is told when it begins, not each time.
+/// What a rule reports. Each event is a transition: it is reported when it begins, not on every
+/// occurrence.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alerts::Event")]
 pub(crate) enum AlertEvent {
     /// A schedule's runs begin to fail: one has failed after all of its attempts.
     Failed,
-    /// What was told is over.
+    /// A reported problem is over.
     Recovered,
-    /// So many runs of a schedule have failed in a row.
+    /// `losingAfter` runs of a schedule have failed in a row.
     Losing,
-    /// Fires did not run: nobody claimed them in time, or recovery gave them up. Each is told.
+    /// Fires did not run: no node claimed them in time, or recovery abandoned them. Each is
+    /// reported.
     Missed,
-    /// A run started late. Each is told.
+    /// A run started late. Each is reported.
     Late,
     /// A schedule is due, or a run of it waits, and no node takes it.
     Stalled,
-    /// A node is gone and no other of its name has come.
+    /// A run has taken several times its usual duration, and longer than nearly all before it.
+    Slow,
+    /// A coming change of the clocks touches times of a schedule: they do not exist then, or come
+    /// twice. Told once for each change.
+    ClockChange,
+    /// A node is gone and none of the same name has replaced it.
     NodeLost,
 }
 

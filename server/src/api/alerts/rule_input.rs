@@ -8,7 +8,7 @@ use crate::{
     engine::alerting::alerts::{Quiet, Rule},
 };
 
-/// Local time in which nothing is told: what there is to tell is held until it is over.
+/// Local times in which nothing is reported: messages are held until they end.
 #[derive(InputObject)]
 pub(crate) struct QuietHoursInput {
     /// IANA name.
@@ -31,15 +31,16 @@ pub(crate) struct CreateAlertRuleInput {
     name: String,
     #[graphql(default = true)]
     enabled: bool,
-    /// What it tells of.
+    /// The events that it reports.
     on: Vec<AlertEvent>,
     /// About which schedules, in the search language of docs/search.md, as in `tag:billing`; all, if
     /// empty.
     #[graphql(default)]
     search: String,
-    /// The channels that it tells: 1 to 10.
+    /// The channels that it sends messages to: 1 to 10.
     channel_ids: Vec<Uuid>,
-    /// What is over before is not told: 0 to a week. MISSED and LATE only happen and have none.
+    /// Problems that end within this time are not reported: 0 to a week. Does not apply to MISSED
+    /// and LATE, which have no duration.
     #[graphql(default_with = "Rule::GRACE")]
     grace_seconds: i64,
     /// For LOSING: so many failures in a row, 2 to 50.
@@ -51,6 +52,13 @@ pub(crate) struct CreateAlertRuleInput {
     /// For STALLED: nobody has taken it for so long, a minute to a week.
     #[graphql(default_with = "Rule::STALLED_AFTER")]
     stalled_after_seconds: i64,
+    /// For SLOW: a run has taken so many times its usual duration, 2 to 100. What takes less than a
+    /// minute is not slow.
+    #[graphql(default_with = "Rule::SLOW_AFTER")]
+    slow_after_times: i64,
+    /// For CLOCK_CHANGE: so many days before, 1 to 60.
+    #[graphql(default_with = "Rule::CLOCK_CHANGE_DAYS")]
+    clock_change_days: i64,
     /// What happens within so long of the first that is to be told goes into one message: 0 to a
     /// week.
     #[graphql(default_with = "Rule::DIGEST")]
@@ -61,14 +69,15 @@ pub(crate) struct CreateAlertRuleInput {
     include_errors: bool,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateAlertRuleInput {
     id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     expected_version: i32,
     name: Option<String>,
-    /// Disabled, it lets go of what it has taken note of.
+    /// Disabling a rule ends its open alerts; their end is not reported.
     enabled: Option<bool>,
     on: Option<Vec<AlertEvent>>,
     search: Option<String>,
@@ -77,6 +86,8 @@ pub(crate) struct UpdateAlertRuleInput {
     losing_after: Option<i64>,
     late_after_seconds: Option<i64>,
     stalled_after_seconds: Option<i64>,
+    slow_after_times: Option<i64>,
+    clock_change_days: Option<i64>,
     digest_seconds: Option<i64>,
     /// Null for none.
     quiet: MaybeUndefined<QuietHoursInput>,
@@ -93,6 +104,8 @@ impl From<CreateAlertRuleInput> for NewRule {
             losing_after: input.losing_after,
             late_after_seconds: input.late_after_seconds,
             stalled_after_seconds: input.stalled_after_seconds,
+            slow_after_times: input.slow_after_times,
+            clock_change_days: input.clock_change_days,
             digest_seconds: input.digest_seconds,
             quiet: input.quiet.map(Into::into),
             include_errors: input.include_errors,
@@ -125,6 +138,8 @@ fn apply(input: UpdateAlertRuleInput, spec: &mut RuleSpec) {
     set(&mut rule.losing_after, input.losing_after);
     set(&mut rule.late_after_seconds, input.late_after_seconds);
     set(&mut rule.stalled_after_seconds, input.stalled_after_seconds);
+    set(&mut rule.slow_after_times, input.slow_after_times);
+    set(&mut rule.clock_change_days, input.clock_change_days);
     set(&mut rule.digest_seconds, input.digest_seconds);
     set(&mut rule.include_errors, input.include_errors);
     match input.quiet {

@@ -295,6 +295,8 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
     check::number("losingAfter", rule.losing_after, 2..=MAX_LOSING, "failures in a row")?;
     check::number("lateAfterSeconds", rule.late_after_seconds, 60..=WEEK, "seconds")?;
     check::number("stalledAfterSeconds", rule.stalled_after_seconds, 60..=WEEK, "seconds")?;
+    check::number("slowAfterTimes", rule.slow_after_times, 2..=100, "times the usual duration")?;
+    check::number("clockChangeDays", rule.clock_change_days, 1..=60, "days")?;
     check::number("digestSeconds", rule.digest_seconds, 0..=WEEK, "seconds")?;
     let Some(quiet) = &rule.quiet else { return Ok(()) };
     if !(1..=MAX_WINDOWS).contains(&quiet.windows.len()) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use entity::{Timestamp, schedule};
-use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use crate::store::{
@@ -208,6 +208,78 @@ pub async fn still_waiting(
     }
     Ok(waiting)
 }
+
+/// A run that is at work, or between two attempts.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct LongRun {
+    /// The run.
+    pub id: Uuid,
+    /// Its schedule.
+    pub schedule_id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// When its first attempt started.
+    pub started_at: Timestamp,
+}
+
+/// The runs of schedules of those namespaces that started before an instant and go on: at most
+/// `limit`, those first that have taken longest.
+pub async fn at_work(
+    store: &Store,
+    namespaces: &[Uuid],
+    before: Timestamp,
+    limit: u64,
+) -> Result<Vec<LongRun>, StoreError> {
+    if namespaces.is_empty() {
+        return Ok(vec![]);
+    }
+    let sql = format!(
+        "SELECT r.id, r.schedule_id, r.namespace_id, r.started_at FROM run r \
+         WHERE {LIVE} AND r.started_at < {{0}} AND r.schedule_id IS NOT NULL \
+           AND r.namespace_id IN (SELECT id FROM v) ORDER BY r.started_at, r.id LIMIT {{1}}"
+    );
+    let values = vec![before.0.into(), limit.cast_signed().into()];
+    let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+    let statement = namespaces.statement(store.dialect(), &sql, values);
+    Ok(LongRun::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// Which of those runs go on.
+pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+    }
+    let sql = format!("SELECT r.id FROM v JOIN run r ON r.id = v.id WHERE {LIVE}");
+    let mut still = HashSet::new();
+    for runs in runs.chunks(MAX_ROWS) {
+        let runs = Bulk::default().uuid("id", runs.iter().copied());
+        let statement = runs.statement(store.dialect(), &sql, vec![]);
+        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        still.extend(rows.into_iter().map(|row| row.id));
+    }
+    Ok(still)
+}
+
+/// A page of the schedules of those namespaces that are enabled, by key.
+pub async fn enabled(
+    store: &Store,
+    namespaces: &[Uuid],
+    after: Uuid,
+    limit: u64,
+) -> Result<Vec<schedule::Model>, StoreError> {
+    let query = schedule::Entity::find()
+        .filter(schedule::Column::NamespaceId.is_in(namespaces.iter().copied()))
+        .filter(schedule::Column::Enabled.eq(true))
+        .filter(schedule::Column::DeletedAt.is_null())
+        .filter(schedule::Column::Id.gt(after))
+        .order_by_asc(schedule::Column::Id)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
+/// A run that has not settled, as the index of those has it.
+const LIVE: &str = "r.state IN ('queued', 'running', 'retrying')";
 
 /// A run that waits for a node, as the index of those has it.
 const QUEUED: &str =

@@ -25,6 +25,13 @@ pub struct RunFigures {
     pub cancelled: i64,
     /// From start to end, the shortest first.
     pub durations: Vec<i64>,
+    /// The same of those that succeeded.
+    pub successes: Vec<i64>,
+    /// From the due time to the start of those that fires started and that have ended, the least
+    /// first.
+    pub waits: Vec<i64>,
+    /// From the due time to the end of the same, the least first.
+    pub spans: Vec<i64>,
     /// From the due time to the hand-off of those that fires started, the least first.
     pub latenesses: Vec<i64>,
 }
@@ -71,8 +78,15 @@ pub async fn of_schedules(
         figures.entry(row.schedule_id).or_default().add(&row);
     }
     for one in figures.values_mut() {
-        one.durations.sort_unstable();
-        one.latenesses.sort_unstable();
+        for values in [
+            &mut one.durations,
+            &mut one.successes,
+            &mut one.waits,
+            &mut one.spans,
+            &mut one.latenesses,
+        ] {
+            values.sort_unstable();
+        }
     }
     Ok(figures)
 }
@@ -86,31 +100,20 @@ impl RunFigures {
             State::Cancelled => self.cancelled += 1,
             State::Queued | State::Running | State::Retrying => {}
         }
+        let since_due = |at: Timestamp| (at.0 - row.due_at.0).max(0);
         if let (Some(started), Some(finished)) = (row.started_at, row.finished_at) {
-            self.durations.push((finished.0 - started.0).max(0));
+            let duration = (finished.0 - started.0).max(0);
+            self.durations.push(duration);
+            if row.state == State::Succeeded {
+                self.successes.push(duration);
+            }
+            if row.fire_id.is_some() {
+                self.waits.push(since_due(started));
+                self.spans.push(since_due(finished));
+            }
         }
         if row.fire_id.is_some() {
-            self.latenesses.push((row.created_at.0 - row.due_at.0).max(0));
+            self.latenesses.push(since_due(row.created_at));
         }
-    }
-}
-
-/// The value that so many of a hundred do not exceed; None if there are none. Of sorted values.
-pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    sorted.get(rank.checked_sub(1)?).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn so_many_of_a_hundred_do_not_exceed_a_percentile() {
-        let sorted: Vec<i64> = (1..=10).collect();
-        let of = |percent| percentile(&sorted, percent).unwrap();
-        assert_eq!([50, 95, 99, 100].map(of), [5, 10, 10, 10]);
-        assert_eq!(percentile(&[7], 50), Some(7));
-        assert_eq!(percentile(&[], 95), None);
     }
 }

@@ -71,6 +71,12 @@ pub(crate) struct RuleEntry {
     /// For `stalled`: nobody has taken it for so long; 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stalled_after: Option<Seconds>,
+    /// For `slow`: a run has taken so many times its usual duration; 3 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slow_after: Option<i64>,
+    /// For `clock_change`: so many days before; 14 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock_change_days: Option<i64>,
     /// What happens within so long of the first that is to be told goes into one message; 30s if
     /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,6 +260,8 @@ impl RuleEntry {
             losing_after: self.losing_after.unwrap_or(Rule::LOSING_AFTER),
             late_after_seconds: seconds(self.late_after, Rule::LATE_AFTER),
             stalled_after_seconds: seconds(self.stalled_after, Rule::STALLED_AFTER),
+            slow_after_times: self.slow_after.unwrap_or(Rule::SLOW_AFTER),
+            clock_change_days: self.clock_change_days.unwrap_or(Rule::CLOCK_CHANGE_DAYS),
             digest_seconds: seconds(self.digest, Rule::DIGEST),
             quiet: self.quiet.map(|quiet| Quiet { zone: quiet.zone, windows: quiet.windows }),
             include_errors: self.include_errors,
@@ -286,6 +294,8 @@ impl RuleEntry {
             losing_after: unless(rule.losing_after, Rule::LOSING_AFTER),
             late_after: unless(rule.late_after_seconds, Rule::LATE_AFTER).map(Seconds),
             stalled_after: unless(rule.stalled_after_seconds, Rule::STALLED_AFTER).map(Seconds),
+            slow_after: unless(rule.slow_after_times, Rule::SLOW_AFTER),
+            clock_change_days: unless(rule.clock_change_days, Rule::CLOCK_CHANGE_DAYS),
             digest: unless(rule.digest_seconds, Rule::DIGEST).map(Seconds),
             quiet,
             include_errors: rule.include_errors,

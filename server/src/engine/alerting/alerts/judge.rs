@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
     alert::{Kind, Model},
@@ -11,15 +11,18 @@ use uuid::Uuid;
 
 use super::{
     Event,
+    clocks::Touched,
     rule::{Active, Rule, event_of},
     scope::Scopes,
+    slow::UsualDurations,
+    words::duration,
 };
 use crate::{
     random::new_id,
     store::alerts::{
         feeds::{BadRun, LostFire, LostNode},
         notes::{Going, word},
-        standing::StalledSchedule,
+        standing::{LongRun, StalledSchedule},
     },
 };
 
@@ -206,6 +209,63 @@ pub(super) fn stalled(
                 // A schedule stalls again and again.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun
+            }
+        })
+    })
+}
+
+/// Runs that have taken so many times what is usual, and longer than nearly all before them.
+pub(super) fn slow(
+    runs: &[LongRun],
+    usual: &UsualDurations,
+    rules: &[Active],
+    scopes: &Scopes,
+    now: DateTime<Utc>,
+) -> Vec<Model> {
+    each(rules, Kind::Slow, runs, |active, run| {
+        let name = scopes.name(active.row.id, run.schedule_id)?;
+        let usual = usual.of(run.schedule_id)?;
+        let elapsed = Timestamp::from(now).0 - run.started_at.0;
+        let limit = usual.median_ms().saturating_mul(active.rule.slow_after_times);
+        let is_told =
+            run.namespace_id == active.row.namespace_id && elapsed > limit.max(usual.p95_ms());
+        is_told.then(|| Model {
+            schedule_id: Some(run.schedule_id),
+            subject: name.to_owned(),
+            run_id: Some(run.id),
+            detail: Some(format!(
+                "at work for {}, {:.1} times its usual {}",
+                duration(elapsed / 1_000),
+                usual.ratio(elapsed),
+                duration(usual.median_ms() / 1_000),
+            )),
+            ..begun(active, Kind::Slow, run.id, now.into(), now.into(), now)
+        })
+    })
+}
+
+/// Schedules that a change of the clocks touches, each change once.
+pub(super) fn clock_changes(
+    touched: &[Touched],
+    rules: &[Active],
+    scopes: &Scopes,
+    now: DateTime<Utc>,
+) -> Vec<Model> {
+    each(rules, Kind::ClockChange, touched, |active, one| {
+        let name = scopes.name(active.row.id, one.schedule_id)?;
+        let ahead = TimeDelta::try_days(active.rule.clock_change_days)?;
+        let is_told = one.namespace_id == active.row.namespace_id && one.change.at <= now + ahead;
+        is_told.then(|| {
+            let at = Timestamp::from(one.change.at);
+            let happened =
+                happened(active, Kind::ClockChange, one.schedule_id, now.into(), now.into(), now);
+            Model {
+                schedule_id: Some(one.schedule_id),
+                subject: name.to_owned(),
+                detail: short(Some(&one.change.effects.join("; "))),
+                // The clocks change twice a year.
+                occurrence: format!("{}:{}", happened.occurrence, at.0),
+                ..happened
             }
         })
     })

@@ -19,6 +19,8 @@ fn active(on: &[Event]) -> Active {
         losing_after: 3,
         late_after_seconds: 300,
         stalled_after_seconds: 300,
+        slow_after_times: 3,
+        clock_change_days: 14,
         digest_seconds: 0,
         quiet: None,
         include_errors: true,

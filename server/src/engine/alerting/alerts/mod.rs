@@ -15,6 +15,7 @@
 //! - `rule`: what a rule says, checked; `quiet`: whether it is quiet now
 //! - `scope`: which schedules a rule is about
 //! - `look`: what went badly, read by cursors; `judge`: what that means for the rules, pure
+//! - `slow`: runs that take longer than usual; `clocks`: schedules that a change of the clocks touches
 //! - `stalls`: what waits and nobody takes; `mend`: what is over
 //! - `tell`: what is ripe becomes messages; `words`: in words; `form`: as each channel takes it
 //! - `preview`: a rule tried out against the past; `replay`: what it would have told, pure
@@ -24,6 +25,7 @@
 
 mod channel_config;
 mod checkup;
+mod clocks;
 mod courier;
 mod form;
 mod judge;
@@ -35,6 +37,7 @@ mod replay;
 mod rule;
 mod scope;
 mod service;
+mod slow;
 mod stalls;
 mod tell;
 mod words;

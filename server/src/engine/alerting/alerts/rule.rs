@@ -25,6 +25,10 @@ pub enum Event {
     Late,
     /// A schedule is due, or a run of it waits, and nobody takes it.
     Stalled,
+    /// A run takes much longer than usual.
+    Slow,
+    /// A coming change of the clocks touches a schedule's times.
+    ClockChange,
     /// A node is gone.
     NodeLost,
 }
@@ -49,6 +53,10 @@ pub struct Rule {
     pub late_after_seconds: i64,
     /// For `stalled`: nobody has taken it for so long.
     pub stalled_after_seconds: i64,
+    /// For `slow`: it has taken so many times its usual duration.
+    pub slow_after_times: i64,
+    /// For `clock_change`: so many days before.
+    pub clock_change_days: i64,
     /// What happens within so long of the first that is to be told goes into one message.
     pub digest_seconds: i64,
     /// When nothing is told until it is over.
@@ -67,6 +75,10 @@ impl Rule {
     pub const LATE_AFTER: i64 = 300;
     /// For [`Rule::stalled_after_seconds`].
     pub const STALLED_AFTER: i64 = 300;
+    /// For [`Rule::slow_after_times`].
+    pub const SLOW_AFTER: i64 = 3;
+    /// For [`Rule::clock_change_days`].
+    pub const CLOCK_CHANGE_DAYS: i64 = 14;
     /// For [`Rule::digest_seconds`].
     pub const DIGEST: i64 = 30;
 }
@@ -84,9 +96,13 @@ impl Rule {
                 let is_alone = !self.tells(Event::Losing) && self.tells(Event::Recovered);
                 self.tells(Event::Failed) || is_alone
             }
-            Kind::Losing | Kind::Missed | Kind::Late | Kind::Stalled | Kind::NodeLost => {
-                self.tells(event_of(kind))
-            }
+            Kind::Losing
+            | Kind::Missed
+            | Kind::Late
+            | Kind::Stalled
+            | Kind::Slow
+            | Kind::ClockChange
+            | Kind::NodeLost => self.tells(event_of(kind)),
         }
     }
 }
@@ -99,6 +115,8 @@ pub(super) fn event_of(kind: Kind) -> Event {
         Kind::Missed => Event::Missed,
         Kind::Late => Event::Late,
         Kind::Stalled => Event::Stalled,
+        Kind::Slow => Event::Slow,
+        Kind::ClockChange => Event::ClockChange,
         Kind::NodeLost => Event::NodeLost,
     }
 }

@@ -3,8 +3,10 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
+    clocks::ClockWalk,
     look::{Look, ScanStart},
     rule::Active,
+    slow::UsualDurations,
 };
 use crate::{
     engine::{EngineError, cluster::lead, core::Core, service::Service},
@@ -19,6 +21,10 @@ pub(in crate::engine) struct Alerts {
     looked_back: Option<DateTime<Utc>>,
     /// Where that look is to go on, if it was too much for one round.
     broken_off: Option<Cursor>,
+    /// How long runs usually take.
+    usual: UsualDurations,
+    /// How far the schedules have been looked at for the next change of their clocks.
+    walk: ClockWalk,
 }
 
 /// What a round did.
@@ -41,7 +47,13 @@ const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
 impl Alerts {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
-        Self { core, looked_back: None, broken_off: None }
+        Self {
+            core,
+            looked_back: None,
+            broken_off: None,
+            usual: UsualDurations::default(),
+            walk: ClockWalk::default(),
+        }
     }
 }
 
@@ -57,6 +69,7 @@ impl Service for Alerts {
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
         let Some(tenure) = tenure else {
             (self.looked_back, self.broken_off) = (None, None);
+            self.walk = ClockWalk::default();
             return Ok(AlertsReport::default());
         };
         let is_due = |at: DateTime<Utc>| now < at || now - at >= LOOKS_BACK;
@@ -79,7 +92,9 @@ impl Service for Alerts {
             }
         }
         problems.keep(look.at_nodes().await);
+        problems.keep(look.at_clocks(&mut self.walk).await);
         let mut ended = problems.keep(look.at_stalls().await).unwrap_or_default();
+        ended += problems.keep(look.at_slow(&mut self.usual).await).unwrap_or_default();
         ended += problems.keep(look.at_mended().await).unwrap_or_default();
         ended += problems.keep(look.at_nodes_back().await).unwrap_or_default();
         let (told, messages) = look.tell().await?;

@@ -98,7 +98,7 @@ fn url(console: &str, alert: &Model) -> String {
 /// Whether what happened goes on.
 fn state(alert: &Model) -> &'static str {
     match (alert.kind, alert.ended_at) {
-        (Kind::Missed | Kind::Late, _) => "happened",
+        (Kind::Missed | Kind::Late | Kind::ClockChange, _) => "happened",
         (_, None) => "open",
         (_, Some(_)) => "recovered",
     }
@@ -111,13 +111,15 @@ fn sentence(alert: &Model) -> String {
         return match alert.kind {
             Kind::NodeLost => format!("node {subject} is back"),
             Kind::Stalled => format!("{subject} is taken up again"),
-            Kind::Failed | Kind::Losing | Kind::Missed | Kind::Late => {
+            Kind::Slow => format!("the slow run of {subject} has ended"),
+            Kind::Failed | Kind::Losing | Kind::Missed | Kind::Late | Kind::ClockChange => {
                 format!("{subject} has recovered")
             }
         };
     }
     let since = match (alert.kind, alert.ended_at) {
-        (Kind::Missed | Kind::Late, _) | (_, None) => "",
+        (Kind::Missed | Kind::Late | Kind::ClockChange, _) | (_, None) => "",
+        (Kind::Slow, Some(_)) => ", and has ended since",
         (_, Some(_)) => ", and has recovered since",
     };
     let begun = match alert.kind {
@@ -134,6 +136,14 @@ fn sentence(alert: &Model) -> String {
             None => format!("{subject} has a run that waits, and no node takes it"),
         },
         Kind::Stalled => format!("{subject} is due, and no node claims it"),
+        Kind::Slow => match &alert.detail {
+            Some(detail) => format!("{subject} has a slow run: {detail}"),
+            None => format!("{subject} has a slow run"),
+        },
+        Kind::ClockChange => match &alert.detail {
+            Some(effect) => format!("the clocks change for {subject}: {effect}"),
+            None => format!("the clocks change for {subject}"),
+        },
         Kind::NodeLost => format!("node {subject} is lost"),
     };
     begun + since
@@ -153,9 +163,16 @@ fn counted(counts: &[Counted]) -> Vec<(String, i64)> {
         let word = match (count.was_told, count.kind) {
             (false, kind) => word(kind),
             (true, Kind::NodeLost) => "node_back".to_owned(),
-            (true, Kind::Failed | Kind::Losing | Kind::Missed | Kind::Late | Kind::Stalled) => {
-                "recovered".to_owned()
-            }
+            (true, Kind::Slow) => "slow_run_ended".to_owned(),
+            (
+                true,
+                Kind::Failed
+                | Kind::Losing
+                | Kind::Missed
+                | Kind::Late
+                | Kind::Stalled
+                | Kind::ClockChange,
+            ) => "recovered".to_owned(),
         };
         match words.iter_mut().find(|(_, known, _)| *known == word) {
             Some((_, _, sum)) => *sum += count.alerts,
@@ -166,7 +183,8 @@ fn counted(counts: &[Counted]) -> Vec<(String, i64)> {
     words.into_iter().map(|(_, word, count)| (word, count)).collect()
 }
 
-fn duration(seconds: i64) -> String {
+/// Roughly.
+pub(super) fn duration(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),
@@ -228,6 +246,7 @@ mod tests {
             (Kind::Missed, 3, "nightly missed 3 fires"),
             (Kind::Late, 1, "nightly started 2 min late"),
             (Kind::Stalled, 1, "nightly is due, and no node claims it"),
+            (Kind::Slow, 1, "nightly has a slow run: exit code 1\r\nBcc: eve@example.com"),
             (Kind::NodeLost, 1, "node nightly is lost"),
         ] {
             assert_eq!(sentence(&alert(kind, count)), said);

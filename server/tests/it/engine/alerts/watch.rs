@@ -51,6 +51,8 @@ pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
         losing_after: 3,
         late_after_seconds: 300,
         stalled_after_seconds: 300,
+        slow_after_times: 3,
+        clock_change_days: 14,
         digest_seconds: 0,
         quiet: None,
         include_errors: true,

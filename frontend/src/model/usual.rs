@@ -1,0 +1,70 @@
+//! How a run that is at work compares with what is usual.
+
+use serde::Deserialize;
+
+use crate::time::{Moment, distance, duration};
+
+/// The server's forecast of a live run: from the runs of its schedule that succeeded.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunForecast {
+    /// Half of them took no longer.
+    pub(crate) usual_ms: i64,
+    /// 95 % of them took no longer.
+    pub(crate) p95_ms: i64,
+    /// Null if it has taken longer than any of them.
+    pub(crate) likely_end_at: Option<Moment>,
+    pub(crate) next_fire_at: Option<Moment>,
+    /// Whether it is likely to be still at work at the next fire.
+    pub(crate) overlaps_next_fire: bool,
+}
+
+impl RunForecast {
+    /// Whether it has taken longer than all but 5 % of the runs before it.
+    pub(crate) fn is_slow(&self, elapsed: i64) -> bool {
+        elapsed > self.p95_ms
+    }
+
+    /// How it compares: `usually 10 min`, or `2.3× its usual 10 min`.
+    pub(crate) fn comparison(&self, elapsed: i64) -> String {
+        let usual = duration(self.usual_ms);
+        if self.is_slow(elapsed) {
+            let ratio = elapsed as f64 / self.usual_ms.max(1) as f64;
+            format!("{ratio:.1}× its usual {usual}")
+        } else {
+            format!("usually {usual}")
+        }
+    }
+
+    /// That it will be in the way of the next fire, where that is likely.
+    pub(crate) fn warning(&self, now: Moment) -> Option<String> {
+        let next = self.next_fire_at.filter(|_| self.overlaps_next_fire)?;
+        Some(format!("likely to overlap the next fire {}", distance(next.since(now).max(0))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forecast() -> RunForecast {
+        RunForecast {
+            usual_ms: 600_000,
+            p95_ms: 700_000,
+            likely_end_at: None,
+            next_fire_at: Some(Moment::from_millis(1_740_000)),
+            overlaps_next_fire: true,
+        }
+    }
+
+    #[test]
+    fn a_slow_run_is_said_to_be_so_and_what_it_will_do() {
+        let slow = forecast();
+        assert_eq!(slow.comparison(1_380_000), "2.3× its usual 10 min");
+        assert_eq!(slow.comparison(600_000), "usually 10 min");
+        let words = slow.warning(Moment::from_millis(1_380_400)).unwrap();
+        assert_eq!(words, "likely to overlap the next fire in 5 min");
+        let fits = RunForecast { overlaps_next_fire: false, ..slow };
+        assert_eq!(fits.warning(Moment::from_millis(0)), None);
+    }
+}

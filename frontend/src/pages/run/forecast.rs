@@ -1,0 +1,36 @@
+//! A run that is at work, against those before it: how long it has taken, when it is likely to end, and whether it will be
+//! in the way of the next fire.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{meter, when_relative},
+    model::RunDetail,
+    state::use_now,
+    time::duration,
+};
+
+/// Nothing where it is not at work, or where too few runs show what is usual.
+pub(super) fn forecast(run: &RunDetail) -> AnyView {
+    let live = run.row.started_at.filter(|_| run.row.state.is_live());
+    let (Some(forecast), Some(started)) = (run.more.forecast.clone(), live) else {
+        return ().into_any();
+    };
+    let now = use_now();
+    let elapsed = move || now.get().since(started).max(0) / 1_000 * 1_000;
+    let (drawn, compared, warned) = (forecast.clone(), forecast.clone(), forecast.clone());
+    let ends = forecast.likely_end_at.map(|at| {
+        view! { <span class="muted">"likely to end "{when_relative(at, run.row.zone())}</span> }
+            .into_any()
+    });
+    view! {
+        <section class="run-forecast" aria-label="Against what is usual" data-testid="forecast">
+            {move || meter(elapsed(), &drawn)}
+            <strong>{move || duration(elapsed())}</strong>
+            <span>{move || compared.comparison(elapsed())}</span>
+            {ends}
+            <span class="live-warning">{move || warned.warning(now.get())}</span>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,50 @@
+//! How long its runs took over the last seven days: half of them, and 95 of a hundred.
+
+use leptos::prelude::*;
+
+use crate::{
+    api::{self, SeriesQuery},
+    components::{live, panel, use_drag},
+    data::{Load, use_load},
+    model::{RunStats, ScheduleDetail},
+    pages::{
+        metrics::charts::{Drawing, durations as band},
+        steps,
+    },
+    route::Route,
+    state::{use_address, use_zone},
+    time::Moment,
+};
+
+const WEEK_MS: i64 = 7 * 86_400_000;
+
+/// The chart; nothing while no run has ended in these days. Dragging over it leads to the runs.
+pub(super) fn durations(id: String, load: Load<ScheduleDetail>) -> AnyView {
+    let (address, zone, drag) = (use_address(), use_zone(), use_drag());
+    let stats = use_load(move || {
+        Some(api::run_stats(SeriesQuery {
+            namespace: address.namespace(),
+            from: Moment::now().earlier(WEEK_MS),
+            until: None,
+            step: steps::step(WEEK_MS),
+            tag: None,
+            schedule: Some(id.clone()),
+        }))
+    });
+    let name = move || load.with(|schedule| schedule.row.name.clone()).unwrap_or_default();
+    let runs = Callback::new(move |(from, until): (Moment, Moment)| {
+        let name = untrack(name).replace(['"', '\\'], "");
+        let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
+        let search = format!("finished:>={from} finished:<{until} schedule:\"{name}\"");
+        Route::Runs.narrowed(&[("q", &search)])
+    });
+    let chosen = Callback::new(move |range| address.go(&runs.run(range)));
+    live(move || {
+        let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
+        let has_any = |stats: &RunStats| stats.points.iter().any(|point| point.durations.is_some());
+        let chart = stats.with(|stats| has_any(stats).then(|| band(stats, &drawing))).flatten();
+        let Some(chart) = chart else { return ().into_any() };
+        let hint = view! { <span class="muted">"last 7 days, drag to see the runs"</span> };
+        panel("Duration", hint, chart)
+    })
+}

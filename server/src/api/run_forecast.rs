@@ -1,0 +1,101 @@
+//! How a run that is at work compares with what is usual, and whether it will be in the way of the next fire.
+
+use async_graphql::{Context, SimpleObject};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::run;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{FiguresOf, ScheduleRow, StatsRange},
+    scalar::{Instant, Long},
+    schedule::Schedule,
+};
+use crate::model::Usual;
+
+/// The runs of so long ago show what is usual.
+const LOOKED_AT: TimeDelta = TimeDelta::days(30);
+/// What it costs to read them.
+pub(super) const COST: usize = super::schedule_stats::COST;
+
+/// How a run that is at work compares with the runs of its schedule that succeeded in the last 30 days:
+/// the newest 500 at the most.
+#[derive(SimpleObject)]
+pub(crate) struct RunForecast {
+    /// The duration that half of them did not exceed.
+    usual_ms: Long,
+    /// The duration that 95 % of them did not exceed.
+    p95_ms: Long,
+    /// How many times the usual duration this run has taken so far.
+    ratio: f64,
+    /// When it is likely to end: as the middle one of those that took longer than it has taken so far.
+    /// Null if none took longer.
+    likely_end_at: Option<Instant>,
+    /// The next fire of its schedule; null if there is none.
+    next_fire_at: Option<Instant>,
+    /// Whether it is likely to be still at work then. A run that has taken longer than any before it is
+    /// expected to take as long again.
+    overlaps_next_fire: bool,
+}
+
+impl RunForecast {
+    /// Of a run that has started and goes on; None of another one, and where fewer than 5 runs of its
+    /// schedule have succeeded.
+    pub(super) async fn of(cx: &Context<'_>, run: &run::Model) -> Result<Option<Self>> {
+        let (Some(id), Some(started)) = (run.schedule_id, run.started_at) else { return Ok(None) };
+        if !run.state.is_live() {
+            return Ok(None);
+        }
+        // To the minute, so that all runs of a list ask for the same range.
+        let now = cx.commands().clock.now();
+        let until =
+            chrono::DurationRound::duration_trunc(now, TimeDelta::minutes(1)).unwrap_or(now);
+        let until = until + TimeDelta::minutes(1);
+        let range = StatsRange { from: (until - LOOKED_AT).into(), until: until.into() };
+        let figures = cx.rows().load_one(FiguresOf(id, range)).await?.unwrap_or_default();
+        let Some(usual) = Usual::of(figures.successes) else { return Ok(None) };
+        let schedule = cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule);
+        let next = match schedule {
+            Some(schedule) => schedule.next_fire(cx).await?,
+            None => None,
+        };
+        Ok(Some(Self::told(&usual, started.utc(), next, now)))
+    }
+
+    fn told(
+        usual: &Usual,
+        started: DateTime<Utc>,
+        next: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let elapsed = (now - started).num_milliseconds().max(0);
+        let until_next = next.map(|next| (next - now).num_milliseconds().max(0));
+        let end = |likely: i64| started.checked_add_signed(TimeDelta::milliseconds(likely));
+        Self {
+            usual_ms: usual.median_ms().into(),
+            p95_ms: usual.p95_ms().into(),
+            ratio: usual.ratio(elapsed),
+            likely_end_at: usual.likely_ms(elapsed).and_then(end).map(Instant),
+            next_fire_at: next.map(Instant),
+            overlaps_next_fire: until_next.is_some_and(|more| usual.outlasts(elapsed, more)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_takes_longer_than_any_is_told_to_be_in_the_way() {
+        let usual = Usual::of(vec![600_000; 9]).unwrap();
+        let started = DateTime::<Utc>::UNIX_EPOCH;
+        let at = |minutes| started + TimeDelta::minutes(minutes);
+        let slow = RunForecast::told(&usual, started, Some(at(29)), at(23));
+        assert!((slow.ratio - 2.3).abs() < 1e-9 && slow.overlaps_next_fire);
+        assert!(slow.likely_end_at.is_none());
+        let usual = RunForecast::told(&usual, started, Some(at(60)), at(5));
+        assert_eq!(usual.likely_end_at.map(|end| end.0), Some(at(10)));
+        assert!(!usual.overlaps_next_fire);
+    }
+}

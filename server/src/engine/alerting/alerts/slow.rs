@@ -1,0 +1,128 @@
+//! Runs that take longer than those of their schedule usually do.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::alert::Kind;
+use uuid::Uuid;
+
+use super::{
+    judge::{self, Plan, recovery},
+    look::{Look, MAX_WRITTEN},
+};
+use crate::{
+    engine::EngineError,
+    model::Usual,
+    store::{
+        alerts::{
+            notes::{self, Over},
+            standing::{self, LongRun},
+        },
+        reads::schedule_stats,
+    },
+};
+
+/// A run that has taken less is not slow, however quick its schedule's runs usually are.
+const SHORTEST: TimeDelta = TimeDelta::minutes(1);
+/// So many runs are looked at, those first that have taken longest.
+const MAX: u64 = 1_000;
+/// What is usual is read from the runs of so long ago, and the newest of them.
+const LOOKED_AT: TimeDelta = TimeDelta::days(30);
+const RUNS: u64 = 100;
+/// It holds for so long.
+const HOLDS: TimeDelta = TimeDelta::minutes(5);
+
+/// How long the runs of schedules usually take, as far as somebody asked of late.
+#[derive(Debug, Default)]
+pub(super) struct UsualDurations {
+    of: HashMap<Uuid, (DateTime<Utc>, Option<Usual>)>,
+}
+
+impl UsualDurations {
+    pub(super) fn of(&self, schedule: Uuid) -> Option<&Usual> {
+        self.of.get(&schedule).and_then(|(_, usual)| usual.as_ref())
+    }
+
+    #[cfg(test)]
+    pub(super) fn known(schedule: Uuid, usual: Usual) -> Self {
+        Self { of: HashMap::from([(schedule, (DateTime::<Utc>::MAX_UTC, Some(usual)))]) }
+    }
+}
+
+impl Look<'_> {
+    /// Runs that take long, and those that took long and are over; says how many of these there are.
+    pub(super) async fn at_slow(
+        &mut self,
+        usual: &mut UsualDurations,
+    ) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        let rules = self.rules.iter().filter(|active| active.rule.notes(Kind::Slow));
+        let namespaces: HashSet<Uuid> = rules.map(|active| active.row.namespace_id).collect();
+        if !namespaces.is_empty() {
+            let namespaces: Vec<Uuid> = namespaces.into_iter().collect();
+            let before = (self.now - SHORTEST).into();
+            let runs = standing::at_work(store, &namespaces, before, MAX).await?;
+            self.learn(usual, &runs).await?;
+            let scopes =
+                self.scopes(runs.iter().map(|run| (run.namespace_id, run.schedule_id))).await?;
+            let new = judge::slow(&runs, usual, self.rules, &scopes, self.now);
+            let known = notes::known(store, &new).await?;
+            let is_new = |one: &entity::alert::Model| {
+                !known.contains(&(one.rule_id, one.occurrence.clone()))
+            };
+            let mut new: Vec<_> = new.into_iter().filter(is_new).collect();
+            while !new.is_empty() {
+                let rest = new.split_off(new.len().min(MAX_WRITTEN));
+                self.write(Plan { new, ..Plan::default() }, None).await?;
+                new = rest;
+            }
+        }
+        self.at_slow_no_more().await
+    }
+
+    /// Reads what is usual for the schedules of these runs, where it is not known or has grown old.
+    async fn learn(&self, usual: &mut UsualDurations, runs: &[LongRun]) -> Result<(), EngineError> {
+        let now = self.now;
+        let holds = |read_at: DateTime<Utc>| (now - read_at).abs() < HOLDS;
+        let asked: HashSet<Uuid> = runs.iter().map(|run| run.schedule_id).collect();
+        usual.of.retain(|id, (read_at, _)| asked.contains(id) && holds(*read_at));
+        let missing: Vec<Uuid> =
+            asked.into_iter().filter(|id| !usual.of.contains_key(id)).collect();
+        let store = &self.core.store;
+        for ids in missing.chunks(100) {
+            let from = (now - LOOKED_AT).into();
+            let mut figures =
+                schedule_stats::of_schedules(store, ids, from, now.into(), RUNS).await?;
+            for id in ids {
+                let found = figures.remove(id).and_then(|figures| Usual::of(figures.successes));
+                usual.of.insert(*id, (now, found));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs that took long and have ended.
+    async fn at_slow_no_more(&self) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        let open = notes::open_all(store, &[Kind::Slow]).await?;
+        if open.is_empty() {
+            return Ok(0);
+        }
+        let runs: Vec<Uuid> = open.iter().filter_map(|alert| alert.run_id).collect();
+        let still = standing::still_at_work(store, &runs).await?;
+        let over: Vec<Over> = open
+            .iter()
+            .filter(|alert| alert.run_id.is_none_or(|id| !still.contains(&id)))
+            .map(|alert| Over {
+                id: alert.id,
+                ended_at: self.now.into(),
+                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
+            })
+            .collect();
+        let mut ended = 0;
+        for over in over.chunks(MAX_WRITTEN) {
+            ended += self.end(over).await?;
+        }
+        Ok(ended)
+    }
+}
