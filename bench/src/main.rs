@@ -16,7 +16,7 @@
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
 //! - `receiver`: whom requests go to.
-//! - `limits`: what the databases can do at the best.
+//! - `limits`: the best that the databases can do.
 //! - `database`: a fresh one for each round.
 //! - `process`, `statements`: CPU and memory, from `/proc`; what the database is asked.
 //! - `goals`, `spread`, `table`, `report`: from many figures to few lines.

@@ -20,7 +20,7 @@ pub struct Model {
     /// Who it stands for: it may never do more than they may, and ends with them. One that was made
     /// beside the database stands for nobody.
     pub user_id: Option<Uuid>,
-    /// The namespace that it opens; without one all those that its owner may see.
+    /// The only namespace it gives access to; `None` for all that its owner may see.
     pub namespace_id: Option<Uuid>,
     /// The queues that a worker may pull from with it. A token with queues opens nothing else.
     #[sea_orm(column_type = "JsonBinary", nullable)]

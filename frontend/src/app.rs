@@ -25,7 +25,8 @@ pub(crate) fn App() -> impl IntoView {
     }
 }
 
-/// Pages for who is signed in, the sign-in page for who is not. The address stays, so signing in leads where one wanted.
+/// The pages for signed-in users, or the sign-in page. The URL stays the same, so signing in leads
+/// to the page that was requested.
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();

@@ -18,7 +18,7 @@ use crate::{
     statements::Statements,
 };
 
-/// Some seconds of steady load, in a process of their own.
+/// A few seconds of steady load, in a separate process.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.

@@ -32,7 +32,7 @@ pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
 }
 
 /// Checks that each of the `count` schedules fired once, ran once and succeeded: nothing lost,
-/// nothing doubled. What is lost is said beside what is doubled, or the one would hide the other.
+/// nothing duplicated. Losses and duplicates are reported separately, or one would hide the other.
 pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
     let count = i64::try_from(count)?;
     let mut wrong = Vec::new();

@@ -37,7 +37,8 @@ impl<T> Ask<T> {
         self
     }
 
-    /// The same with the fields of `with` in the object at `place`, over those that are there.
+    /// The same request with the fields of `with` merged into the object at `place`, replacing
+    /// existing ones.
     pub(super) fn with(mut self, place: &str, with: Value) -> Self {
         let object = self.request.body.pointer_mut(place).and_then(Value::as_object_mut);
         if let (Some(object), Value::Object(with)) = (object, with) {

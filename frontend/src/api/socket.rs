@@ -27,8 +27,8 @@ pub(crate) use self::book::{Notice, Subscriber};
 use self::{book::Book, line::Line};
 use crate::time::Moment;
 
-/// How often the line is looked at, and after how much silence it is asked for a sign of life or given up. A socket whose
-/// other end has gone without a word looks open for minutes.
+/// How often the connection is checked, and after how much silence it is pinged or given up. A
+/// socket whose peer has vanished still looks open for minutes.
 const LOOK: Duration = Duration::from_secs(5);
 const QUIET_MS: i64 = 15_000;
 const DEAD_MS: i64 = 30_000;

@@ -15,7 +15,7 @@ pub(super) fn provide() {
     provide_context(Ticks(now));
 }
 
-/// Now, to the second, in this browser's opinion.
+/// The current time to the second, by this browser's clock.
 pub(crate) fn use_now() -> ReadSignal<Moment> {
     expect_context::<Ticks>().0
 }

@@ -110,7 +110,7 @@ impl Owner {
     }
 }
 
-/// What a right is worth in a namespace.
+/// A viewer's permission, to be checked per namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Permit<'a> {
     who: &'a Viewer,

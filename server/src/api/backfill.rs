@@ -20,10 +20,10 @@ use crate::{
 /// What it costs to count the fires of one backfill, ten thousand at the most.
 const PROGRESS: usize = 100;
 
-/// An order to run a schedule for instants of the past.
+/// A request to run a schedule for past instants.
 pub(crate) struct Backfill(pub(crate) backfill::Model);
 
-/// An order to run a schedule for instants of the past.
+/// A request to run a schedule for past instants.
 #[Object]
 impl Backfill {
     pub(crate) async fn id(&self) -> ID {
@@ -39,12 +39,12 @@ impl Backfill {
         Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
     }
 
-    /// The version whose timing named the instants.
+    /// The schedule version whose timing gave the instants.
     async fn schedule_version(&self) -> i32 {
         self.0.schedule_version
     }
 
-    /// Begin of the window, inclusive.
+    /// Start of the window, inclusive.
     async fn from(&self) -> Instant {
         self.0.from_at.into()
     }
@@ -71,7 +71,7 @@ impl Backfill {
         self.0.state.into()
     }
 
-    /// Why it was ordered.
+    /// Why it was requested.
     async fn reason(&self) -> &str {
         &self.0.reason
     }
@@ -252,13 +252,13 @@ impl BackfillFire {
     }
 }
 
-/// Which instants of the window a backfill runs. One whose run is alive never.
+/// Which instants of the window a backfill runs. It never runs one that has a live run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Mode")]
 pub(crate) enum BackfillMode {
     /// Those that nothing has run for.
     Missing,
-    /// And those whose runs have all ended badly.
+    /// Also those whose runs have all ended without success.
     MissingAndFailed,
     /// And those that succeeded.
     All,

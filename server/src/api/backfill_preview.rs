@@ -47,7 +47,7 @@ impl BackfillPreview {
         self.of(InstantState::Live)
     }
 
-    /// Nothing has run for them, and a calendar of the schedule says that nothing should.
+    /// Nothing has run for them, and a calendar of the schedule suppresses them.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }

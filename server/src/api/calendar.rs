@@ -109,8 +109,8 @@ pub(crate) enum Weekday {
     Sat,
 }
 
-/// From a day to another, both included (2026-07-01 to 2026-07-31), or from a local time to before
-/// another (2026-12-20T18:00 to 2027-01-02T08:00).
+/// From one day to another, inclusive (2026-07-01 to 2026-07-31), or from one local time up to but
+/// not including another (2026-12-20T18:00 to 2027-01-02T08:00).
 #[derive(SimpleObject, InputObject)]
 #[graphql(input_name = "CalendarRangeInput")]
 pub(crate) struct CalendarRange {
@@ -176,11 +176,12 @@ pub(crate) struct CreateCalendarInput {
     windows: Vec<CalendarWindow>,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateCalendarInput {
     id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     expected_version: i32,
     name: Option<String>,
     mode: Option<CalendarMode>,

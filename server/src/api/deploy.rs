@@ -102,7 +102,7 @@ pub(crate) struct DeployChange {
     warnings: Vec<TimingWarning>,
 }
 
-/// A key of a module's file whose value is another. Secrets are masked, long values cut.
+/// A key of a module's file whose value differs. Secrets are masked and long values truncated.
 #[derive(SimpleObject)]
 pub(crate) struct FieldChange {
     /// Its place inside the thing, such as `misfire.grace` or `task.target.http.url`.

@@ -60,7 +60,7 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
     }
 }
 
-/// Which runs.
+/// Selects runs.
 #[derive(InputObject, Default)]
 pub(crate) struct RunFilter {
     states: Option<Vec<RunState>>,
@@ -69,7 +69,7 @@ pub(crate) struct RunFilter {
     live: Option<bool>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,
-    /// Scheduled earlier.
+    /// Scheduled before this instant.
     before: Option<Instant>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct FireFilter {
     verdicts: Option<Vec<Verdict>>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,
-    /// Scheduled earlier.
+    /// Scheduled before this instant.
     before: Option<Instant>,
 }
 

@@ -162,7 +162,7 @@ fn utc() -> chrono::FixedOffset {
     chrono::Offset::fix(&chrono::Utc)
 }
 
-/// What became of a fire.
+/// The outcome of a fire.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "fire::Verdict")]
 pub(crate) enum Verdict {
@@ -180,7 +180,7 @@ pub(crate) enum Verdict {
     Abandoned,
 }
 
-/// Why it became that.
+/// Why a fire has its verdict.
 #[derive(SimpleObject)]
 pub(crate) struct Reason {
     code: ReasonCode,

@@ -28,7 +28,7 @@ impl ConcurrencyGroup {
         &self.0.name
     }
 
-    /// So many of its runs are at work at once.
+    /// How many of its runs may be at work at once.
     async fn max_runs(&self) -> i32 {
         self.0.max_runs
     }
@@ -89,11 +89,12 @@ pub(crate) struct CreateConcurrencyGroupInput {
     pub(super) max_runs: i64,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateConcurrencyGroupInput {
     pub(super) id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     pub(super) expected_version: i32,
     pub(super) name: Option<String>,
     /// 1 to 10000. Runs over a lowered limit go on.

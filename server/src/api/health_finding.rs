@@ -50,7 +50,7 @@ pub(crate) struct HealthFinding {
 pub(crate) enum HealthSeverity {
     /// Fires or runs are lost or stand still: `/healthz` answers 503.
     Critical,
-    /// Worth knowing, and no reason to be called unhealthy: two versions during an upgrade.
+    /// Worth knowing, but does not count as unhealthy; for example, two versions during an upgrade.
     Warning,
 }
 

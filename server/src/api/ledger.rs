@@ -90,7 +90,7 @@ pub(super) struct LedgerFilter {
     schedule_ids: Option<Vec<Uuid>>,
     /// Scheduled at this instant or later. Without it the totals count the last 24 hours.
     after: Option<Instant>,
-    /// Scheduled earlier.
+    /// Scheduled before this instant.
     before: Option<Instant>,
 }
 

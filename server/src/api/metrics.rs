@@ -56,15 +56,15 @@ impl ReadingFigures {
         .await?)
     }
 
-    /// What settled in a namespace, added up to the steps of a chart: by minute at the finest.
-    /// A run counts in the minute in which it ended, within seconds of its end. With `tag` or
-    /// `scheduleId` the runs and fires themselves are read instead of the roll-ups; runs that took
-    /// longer than a day are left out then.
+    /// What settled in a namespace, summed per step of a chart, by the minute at the finest. A run
+    /// counts in the minute in which it ended, within seconds of its end. With `tag` or
+    /// `scheduleId`, individual runs and fires are read instead of the roll-ups, and runs that took
+    /// longer than a day are left out.
     #[graphql(complexity = "1_000 + child_complexity")]
     async fn run_stats(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
         #[graphql(desc = "Now if absent.")] until: Option<Instant>,

@@ -42,7 +42,7 @@ impl ReadingMinutes {
     async fn upcoming_by_minute(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         #[graphql(
             desc = "Only schedules that this finds: in the search language of docs/search.md."
@@ -147,7 +147,7 @@ pub(super) struct CandidateStart {
 /// Another minute for a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
 pub(super) struct QuieterShift {
-    /// So many minutes later, or earlier if negative.
+    /// Minutes to shift by; negative is earlier.
     minutes: i64,
     /// Fires of its busiest minute then, its own included.
     starts: u32,

@@ -48,8 +48,7 @@ impl ReadingDeployed {
         Ok(connection(page, |row| row.name.clone(), Into::into))
     }
 
-    /// What is otherwise than a module declared it when it was last deployed; null if nothing of
-    /// that name is deployed.
+    /// What differs from the module's last deployment; null if no module of that name is deployed.
     #[graphql(complexity = "2000 + child_complexity")]
     async fn module_drift(
         &self,
@@ -118,7 +117,7 @@ pub(crate) struct ModuleDrift {
     drifted: Vec<DriftedThing>,
 }
 
-/// A thing that is otherwise than its module declared it.
+/// An object that differs from what its module declared.
 #[derive(SimpleObject)]
 pub(crate) struct DriftedThing {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
@@ -136,7 +135,7 @@ pub(crate) struct DriftedThing {
     reason: Option<String>,
 }
 
-/// Whose it is to decide about something that a module declares.
+/// Who decides about something that a module declares.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Side")]
 pub(crate) enum DriftSide {

@@ -44,7 +44,7 @@ pub(crate) struct Node {
     redis_problem: Option<String>,
     /// How far its clock was ahead of the database's then.
     clock_offset_ms: Long,
-    /// At work on it.
+    /// Runs at work on it.
     runs: i64,
     /// How many it takes at once.
     capacity: i32,
@@ -89,7 +89,7 @@ pub(crate) enum Heartbeats {
     Redis,
 }
 
-/// Whether it can hold anything.
+/// The state of a node: whether it can take or hold work.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeState {
     /// Its heartbeat is fresh.

@@ -56,7 +56,8 @@ impl Overview {
         self.counts.live_runs.into()
     }
 
-    /// All that ended in the last 24 hours, by schedule and by hand; counted within seconds.
+    /// Everything that ended in the last 24 hours, scheduled or manual; each is counted within
+    /// seconds of its end.
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
         // What ended a moment ago by another node's clock counts, too.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();

@@ -101,7 +101,7 @@ pub(crate) struct Length(Option<Total>);
 /// How long a list is.
 #[Object]
 impl Length {
-    /// How many there are on all pages together, counted to 10,000 at the most.
+    /// The total number on all pages; counting stops at 10,000.
     #[graphql(complexity = "COUNTED")]
     async fn total_count(&self, cx: &Context<'_>) -> Result<i64> {
         match &self.0 {

@@ -50,7 +50,7 @@ impl ReadingPauses {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "1 to 100 schedules; or give a search.")] ids: Option<Vec<Uuid>>,
-        #[graphql(default = "default", desc = "Where the search looks.")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace to search.")] namespace: String,
         #[graphql(desc = "In the search language of docs/search.md, as in `tag:billing`.")] search: Option<
             String,
         >,

@@ -25,8 +25,7 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
-    /// What is likely not meant by its timing, and the secrets that its task asks for and that are not
-    /// set.
+    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -47,8 +46,7 @@ impl SchedulePayload {
 pub(crate) struct CreatedSchedule {
     id: Uuid,
     name: String,
-    /// What is likely not meant by its timing, and the secrets that its task asks for and that are not
-    /// set.
+    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -95,7 +93,7 @@ impl CalendarPayload {
     }
 }
 
-/// A buffer as a command left it.
+/// A schedule's buffer after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct BufferPayload {
     schedule: Schedule,
@@ -109,7 +107,7 @@ impl BufferPayload {
     }
 }
 
-/// A concurrency group as a command left it.
+/// A concurrency group after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct ConcurrencyGroupPayload {
     group: ConcurrencyGroup,

@@ -89,9 +89,9 @@ pub(crate) struct Problem {
     schedule: Schedule,
     /// How many runs or instants.
     count: Long,
-    /// The first of them in the range.
+    /// When the first of these runs or fires in the range occurred.
     since: Instant,
-    /// The last of them.
+    /// When the last of them occurred.
     last: Instant,
     /// The first line of the error; masked for those who may not see payloads. Null for lost fires.
     error: Option<String>,

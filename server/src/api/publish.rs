@@ -51,7 +51,7 @@ pub(crate) struct KafkaTopic {
     partition: Option<String>,
 }
 
-/// How Kafka is told who connects.
+/// How a client authenticates to Kafka.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "target::Sasl")]
 pub(crate) enum Sasl {

@@ -119,8 +119,8 @@ pub(crate) struct CloudEventInput {
     /// `/carillon/<namespace>/<schedule>` unless given.
     source: Option<String>,
     subject: Option<String>,
-    /// What its data holds under `payload`: the task's context unless given. Texts in it may be
-    /// templates; a text that is a JSON object or array is one.
+    /// The value under `payload` in the event's data; defaults to the task's context. Strings in it
+    /// may be templates. A string that contains a JSON object or array is parsed as one.
     payload: Option<Value>,
     /// On an update the mask `***` keeps the value that is there.
     headers: Option<Vec<HeaderInput>>,

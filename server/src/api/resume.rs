@@ -65,7 +65,7 @@ impl ResumeChoice {
         self.0.foreseen.rows.into()
     }
 
-    /// The next instant behind the pause.
+    /// The first instant after the pause.
     async fn next_fire_at(&self) -> Option<Instant> {
         self.0.next.map(Into::into)
     }

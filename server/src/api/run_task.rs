@@ -29,8 +29,8 @@ pub(crate) struct RunTask {
     /// recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
-    /// What it gave back to the run; texts under secret names are masked. Null for those who may
-    /// not see payloads.
+    /// The output that it returned to the run; texts under secret names are masked. Null for those
+    /// who may not see payloads.
     output: Option<Value>,
     /// Whether its success was kept from the run that this one does again.
     kept: bool,
@@ -61,9 +61,9 @@ pub(crate) enum RunTaskState {
     Failed,
     /// Its last attempt took too long.
     TimedOut,
-    /// Stopped by somebody.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
-    /// The tasks that it needs did not end as it asks for.
+    /// The tasks that it needs did not end as `when` requires.
     Skipped,
     /// The run ended before its turn came.
     NotRun,

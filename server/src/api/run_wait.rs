@@ -60,7 +60,7 @@ pub(crate) struct RunWait {
 /// Something that a run waits for.
 #[ComplexObject]
 impl RunWait {
-    /// The runs that hold what it waits for, those that began first: ten at the most. For `GROUP`.
+    /// The runs that hold the group's places, earliest start first; at most ten. Only for `GROUP`.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn runs(&self, cx: &Context<'_>) -> Result<Vec<Run>> {
         let Some(group) = self.group_id else { return Ok(Vec::new()) };

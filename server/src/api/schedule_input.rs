@@ -31,11 +31,11 @@ pub(crate) struct CreateScheduleInput {
     /// Names of calendars that suppress some of its fires: at most 8.
     #[graphql(default)]
     calendars: Vec<String>,
-    /// After so many fires that started none is left.
+    /// The schedule is exhausted after this many started fires.
     max_fires: Option<i64>,
     /// An existing workflow's name; or give `task`.
     workflow: Option<String>,
-    /// A task of its own: makes a workflow with the schedule's name.
+    /// An inline task: creates a workflow with the schedule's name.
     task: Option<TaskInput>,
     misfire: Option<MisfireInput>,
     #[graphql(default_with = "OverlapPolicy::Skip")]
@@ -56,11 +56,12 @@ pub(crate) struct CreateScheduleInput {
     paused: bool,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateScheduleInput {
     id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     expected_version: i32,
     name: Option<String>,
     note: Option<String>,

@@ -86,7 +86,7 @@ impl ReadingSecrets {
     }
 }
 
-/// A value that tasks are to use.
+/// A secret value for tasks to use.
 #[derive(InputObject)]
 pub(crate) struct SetSecretInput {
     #[graphql(default = "default")]

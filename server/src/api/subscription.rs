@@ -43,7 +43,7 @@ impl Following {
     async fn run_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         schedule_id: Option<Uuid>,
         run_id: Option<Uuid>,
@@ -102,7 +102,7 @@ impl Following {
     async fn schedule_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         ids: Option<Vec<Uuid>>,
         since: Option<String>,
@@ -165,7 +165,7 @@ impl Following {
 /// A node that changed.
 #[derive(SimpleObject)]
 pub(crate) struct ClusterEvent {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     /// As it is now.
     node: Node,
@@ -174,7 +174,7 @@ pub(crate) struct ClusterEvent {
 /// A run that changed.
 #[derive(SimpleObject)]
 pub(crate) struct RunEvent {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     /// As it is now.
     run: Run,
@@ -183,7 +183,7 @@ pub(crate) struct RunEvent {
 /// A line that was printed.
 #[derive(SimpleObject)]
 pub(crate) struct LogEvent {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     line: LogLine,
 }
@@ -191,7 +191,7 @@ pub(crate) struct LogEvent {
 /// A schedule that changed.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleEvent {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     /// Null when it was deleted.
     schedule: Option<Schedule>,

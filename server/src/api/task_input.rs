@@ -119,7 +119,7 @@ pub(crate) struct CommandTargetInput {
 pub(crate) struct WorkerTargetInput {
     /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
     queue: String,
-    /// What the worker is to do, by its name there: 1 to 64 of a-z A-Z 0-9 . _ -
+    /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     task: String,
     /// What the worker is given; texts in it may be templates. The run's context if left out.
     input: Option<Value>,

@@ -50,7 +50,7 @@ impl ReadingAhead {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
         from: Option<Instant>,
@@ -183,7 +183,7 @@ pub(super) fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime
     timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
 }
 
-/// The hours of the window, as they fill.
+/// The window's hours, filled while fires are counted.
 struct Grid {
     hours: Vec<ForecastHour>,
     begin: DateTime<Utc>,

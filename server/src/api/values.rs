@@ -20,7 +20,7 @@ use super::{
 };
 use crate::commands::BadInput;
 
-/// Refuses the first value of a document that its scalar cannot be made of.
+/// Rejects the first value in a document that does not parse as its scalar.
 pub(super) fn check(
     registry: &Registry,
     document: &ExecutableDocument,

@@ -16,7 +16,7 @@ pub(crate) struct Viewer {
     id: Uuid,
     name: String,
     kind: ViewerKind,
-    /// The highest role that holds anywhere; VIEWER for one who has none, see `grants`.
+    /// The highest role held anywhere; VIEWER if there is none (see `grants`).
     role: Role,
     /// The role that holds in every namespace.
     role_everywhere: Option<Role>,

@@ -104,7 +104,7 @@ impl Watching {
 /// The figures of now.
 #[derive(SimpleObject)]
 pub(crate) struct MetricsTick {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     metrics: Metrics,
 }
@@ -112,7 +112,7 @@ pub(crate) struct MetricsTick {
 /// What is wrong has changed.
 #[derive(SimpleObject)]
 pub(crate) struct HealthEvent {
-    /// To come back with.
+    /// Pass this cursor to resume after the event.
     cursor: String,
     at: Instant,
     health: Health,

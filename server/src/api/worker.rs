@@ -43,7 +43,7 @@ pub(crate) struct Worker {
     jobs: i64,
     /// How many it takes at once.
     capacity: i32,
-    /// Whether it takes on nothing any more.
+    /// Whether it no longer takes jobs.
     draining: bool,
     /// Its own version.
     version: String,
@@ -69,7 +69,7 @@ pub(crate) struct WorkerQueue {
     waiting_since: Option<Instant>,
     /// Jobs that a worker is at.
     held: Long,
-    /// All workers together have so many of its jobs at once; null for no limit.
+    /// How many of its jobs all workers together may hold at once; null for no limit.
     max_jobs: Option<i32>,
 }
 

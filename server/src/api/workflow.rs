@@ -70,13 +70,13 @@ impl Workflow {
         Ok(definition.tasks.iter().map(Task::from).collect())
     }
 
-    /// The whole run ends after so long.
+    /// How long the whole run may take, in seconds.
     async fn timeout_seconds(&self, cx: &Context<'_>) -> Result<Option<f64>> {
         let definition = definition(cx, self.row.id, self.version).await?;
         Ok(definition.timeout_ms.map(seconds))
     }
 
-    /// So many tasks of one run are at work at the same time.
+    /// How many tasks of one run may be at work at the same time.
     async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }

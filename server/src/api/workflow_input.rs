@@ -27,11 +27,12 @@ pub(crate) struct CreateWorkflowInput {
     runs_on: Vec<String>,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateWorkflowInput {
     id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     expected_version: i32,
     /// All tasks; the mask `***` keeps a secret of the task of the same name.
     tasks: Option<Vec<TaskInput>>,

@@ -1,7 +1,7 @@
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit of open files as far as this process may: each run, connection and follower
-/// takes some. What it starts gets the usual limit again (`commands.max_open_files`).
+/// Raises the open-file limit as far as this process may: each run, connection and follower uses
+/// some. Programs that it starts get the usual limit again (`commands.max_open_files`).
 pub(super) fn raise_open_files() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     if soft < hard

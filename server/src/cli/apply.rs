@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CliError, client::Server, modules::ModuleFile, output, why::Why};
 use crate::commands::modules::file::File;
 
-/// Deploy module files: what they declare is made, what they declared before and no longer do goes
+/// Deploy module files: create what they declare, delete what they no longer declare
 #[derive(Debug, Args)]
 pub(super) struct Apply {
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub(super) struct Audit {
     /// Earlier than this instant
     #[arg(long, value_name = "WHEN", value_parser = past)]
     before: Option<DateTime<Utc>>,
-    /// The newest so many [default: 50 as a table, all otherwise]
+    /// Maximum number of entries, newest first [default: 50 as a table, all otherwise]
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// How to show them

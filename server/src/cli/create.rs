@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{CliError, client::Server, json::object, revised, why::Why};
 
-/// Make a schedule by hand; what is to stay belongs into a module's file: see 'carillon apply'
+/// Create a schedule by hand; a permanent one belongs in a module's file: see 'carillon apply'
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]

@@ -8,7 +8,7 @@ use super::{
     why::Why,
 };
 
-/// Delete what was made by hand; what a module declares goes by deploying it without
+/// Delete something made by hand; to delete what a module declares, deploy the module without it
 #[derive(Debug, Args)]
 pub(super) struct Delete {
     #[command(flatten)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CliError, client::Server, modules, output};
 use crate::commands::Format;
 
-/// Write module files of what is there
+/// Export existing definitions as module files
 #[derive(Debug, Args)]
 pub(super) struct Export {
     #[command(flatten)]

@@ -17,7 +17,8 @@ pub(super) struct Resume {
     /// What becomes of the fires that fell into the pause [default: skip]
     #[arg(long, value_enum, value_name = "MODE")]
     catch_up: Option<CatchUp>,
-    /// Only tell what would become of each: by --catch-up, or without it by each of the three
+    /// Only show what would become of each fire: with --catch-up, or without it with each of the
+    /// three
     #[arg(long)]
     dry_run: bool,
     /// Answer as JSON

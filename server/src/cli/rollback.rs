@@ -8,7 +8,7 @@ use super::{CliError, named::Named, revised};
 pub(super) struct Rollback {
     #[command(flatten)]
     named: Named,
-    /// Of which version; see 'carillon versions'
+    /// The version to restore; see 'carillon versions'
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(i32).range(1..))]
     to: i32,
     /// The version in force; refused if there is a newer one [default: whichever it is]

@@ -32,7 +32,7 @@ pub(super) struct Secret {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Set a secret to what stands on standard input, or to what is typed
+    /// Set a secret from standard input or a prompt
     Set {
         /// What templates call it: {{ secrets.NAME }}
         name: String,
@@ -60,7 +60,8 @@ enum Action {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Seal with the current key what another one seals, addresses of alert channels too; broken off, it is simply called again
+    /// Re-encrypt everything sealed with another key, including alert channel addresses, with the
+    /// current key; if interrupted, run it again
     Rotate {
         #[command(flatten)]
         why: Why,

@@ -1,4 +1,4 @@
-//! A session with a server, for what a token may not ask: to make tokens and feeds.
+//! A session with a server, for operations that tokens may not perform: creating tokens and feeds.
 
 use std::io::{self, BufRead, IsTerminal};
 

@@ -27,7 +27,7 @@ pub(super) struct Trigger {
     /// Wait until the run has settled; exit with 0 if it succeeded and 4 if not
     #[arg(long)]
     wait: bool,
-    /// How long to wait at the most; the run goes on
+    /// Maximum time to wait; the run continues
     #[arg(long, value_name = "DURATION", requires = "wait", value_parser = duration)]
     timeout: Option<Span>,
     /// Answer as JSON

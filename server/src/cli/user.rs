@@ -60,7 +60,7 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
-    /// Take the right to sign in; their sessions end
+    /// Disable a user: they cannot sign in, and their sessions end
     Disable {
         /// Whom
         name: String,
@@ -90,7 +90,7 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
-    /// Give the right to sign in back
+    /// Enable a disabled user
     Enable {
         /// Whom
         name: String,

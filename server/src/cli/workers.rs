@@ -26,10 +26,10 @@ enum Action {
     Limit {
         /// The queue
         queue: String,
-        /// So many jobs, 1 to 10000
+        /// Maximum number of jobs, 1 to 10000
         #[arg(long, value_name = "JOBS", required_unless_present = "none")]
         max: Option<i64>,
-        /// No limit any more
+        /// Remove the limit
         #[arg(long, conflicts_with = "max")]
         none: bool,
     },

@@ -107,7 +107,7 @@ const WRITTEN: Duration = Duration::from_millis(3_750);
 const LEFT: Duration = Duration::from_millis(4_250);
 
 impl Engine {
-    /// Joins the nodes and starts all services.
+    /// Joins the cluster and starts all services.
     pub async fn start(
         settings: Settings,
         store: Store,

@@ -69,7 +69,7 @@ impl BadInput {
         Self { field: error.field.clone(), ..Self::timing(error) }
     }
 
-    /// What the calculator of time says about a timing.
+    /// Converts an error of the `timetable` crate about a timing.
     pub(crate) fn timing(error: timetable::TimingError) -> Self {
         Self {
             field: format!("timing.{}", api_name(&error.field)),

@@ -189,8 +189,8 @@ impl Store {
         Ok(())
     }
 
-    /// Carries out one statement that writes rows and gives some back: a transaction by itself, in
-    /// one round trip. Wakes the followers of the change feed.
+    /// Executes one statement that writes rows and returns some: its own transaction, in one round
+    /// trip. Wakes the followers of the change feed.
     pub(crate) async fn write_rows(
         &self,
         statement: Statement,
@@ -211,9 +211,9 @@ impl Store {
         Ok(transaction)
     }
 
-    /// Commits a change that keeps schedules from firing as they did. A hand-off that has read them
-    /// as they were ends before, the next one begins after: once this is answered, no run starts on
-    /// stale knowledge. (SQLite's one writer is one lock for all.)
+    /// Commits a change that stops schedules from firing as before. Hand-offs that have read the
+    /// old state finish before the commit, later ones start after it: once this returns, no run
+    /// starts from stale state. (On SQLite, the single writer already acts as that lock.)
     pub async fn commit_after_handoffs(
         &self,
         transaction: DatabaseTransaction,

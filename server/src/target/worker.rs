@@ -22,7 +22,7 @@ const MAX_TAGS: usize = 16;
 pub struct Worker {
     /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
     pub queue: String,
-    /// What the worker is to do, by its name there: 1 to 64 of a-z A-Z 0-9 . _ -
+    /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     pub task: String,
     /// What the worker is given; texts in it may be templates. The run's context if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -45,7 +45,7 @@ pub enum SecretScope<'a> {
 pub struct NotAKey;
 
 impl Key {
-    /// Reads a key: 32 bytes in base64 or hex, white space around them aside.
+    /// Reads a key: 32 bytes in base64 or hex; surrounding whitespace is ignored.
     pub fn read(text: &str) -> Result<Self, NotAKey> {
         let text = text.trim();
         let bytes = if text.len() == 2 * KEY_BYTES {

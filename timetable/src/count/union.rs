@@ -13,7 +13,7 @@ pub(super) enum Times<'a> {
     },
 }
 
-/// The bits of the seconds of a minute.
+/// A bit mask of the 60 seconds of a minute.
 const MINUTE: u64 = (1 << 60) - 1;
 
 /// How many distinct civil seconds of `from..to` any of the times names. There are at most 16.

@@ -82,7 +82,7 @@ impl Item {
     /// The item in months of `length` days as croner's strict parser reads it.
     pub(crate) fn canonical_of(self, unit: Unit, length: u16) -> String {
         match self {
-            // The grammar leaves at least the first day of every month.
+            // The grammar guarantees that at least the first day of every month remains.
             Item::BeforeLast(days) => length.saturating_sub(days).max(1).to_string(),
             Item::Any { .. }
             | Item::Value(_)

@@ -58,8 +58,8 @@ pub(crate) fn range(
     .at(at..after_dash + high.len()))
 }
 
-/// The ends of a reversed range in an order that means what was meant, where there is one: Sunday
-/// written as 7 is the week's first day as well, and years have no end to wrap around.
+/// The ends of a reversed range in the order that was probably intended, if there is one: Sunday
+/// written as 7 is also the first day of the week, and years do not wrap around.
 pub(crate) fn ordered(unit: Unit, from: u16, to: u16) -> Option<(u16, u16)> {
     match unit {
         Unit::DayOfWeek if from == 7 => Some((0, to)),

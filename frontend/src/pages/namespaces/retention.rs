@@ -1,4 +1,5 @@
-//! For how long a namespace keeps what has settled, with what another number of days would free.
+//! How long a namespace keeps settled history, and how much space another number of days would
+//! free.
 
 use std::time::Duration;
 

@@ -119,7 +119,7 @@ impl Draft {
         draft.workflow.set(row.workflow.name.clone());
         match schedule.work.tasks.as_slice() {
             [task] => draft.task.set_task(task),
-            // Several tasks are a workflow of its own; the schedule only points at it.
+            // Several tasks make up a separate workflow; the schedule only refers to it.
             _ => draft.task.kind.set("workflow".to_owned()),
         }
         draft

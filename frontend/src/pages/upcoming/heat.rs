@@ -55,7 +55,8 @@ pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView
     .into_any()
 }
 
-/// Where an hour stands on the wall of a zone. Two hours that show the same (a clock goes back) are added up.
+/// Groups hours by day and wall-clock hour of a zone. Two hours with the same wall-clock time (when
+/// a clock goes back) are added up.
 fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     let mut days = Days::new();
     for hour in hours {

@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// Who came in by the provider, or why nobody did.
+/// The user who signed in through the provider, or why the sign-in failed.
 #[derive(Debug)]
 pub enum Joined {
     /// They may come in.
     User(Box<Model>),
-    /// An administrator has taken them that right.
+    /// An administrator has disabled the user.
     Disabled,
     /// Neither their groups nor anybody here lets them do anything.
     NoGroup,

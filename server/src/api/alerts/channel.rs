@@ -9,10 +9,10 @@ use crate::{
     target::Secret,
 };
 
-/// A way to tell people of alerts. Its address and its key are never shown.
+/// A destination for messages about alerts. Its address and key are never shown.
 pub(crate) struct AlertChannel(pub(crate) Model);
 
-/// A way to tell people of alerts. Its address and its key are never shown.
+/// A destination for messages about alerts. Its address and key are never shown.
 #[Object]
 impl AlertChannel {
     pub(crate) async fn id(&self) -> ID {
@@ -66,17 +66,17 @@ impl AlertChannel {
     }
 }
 
-/// How a channel tells people.
+/// How a channel delivers messages.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert_channel::Kind")]
 pub(crate) enum AlertChannelKind {
     /// A request with a signature by the Standard Webhooks specification.
     Webhook,
-    /// A request in the form that Slack and its like take.
+    /// A request in the format that Slack and compatible services accept.
     Slack,
-    /// A mail by the server that the configuration names.
+    /// An email sent through the configured mail server.
     Email,
-    /// A card for Microsoft Teams, sent to the address that a workflow there gives.
+    /// A card for Microsoft Teams, sent to the URL of a Teams workflow.
     Teams,
     /// Events for PagerDuty (Events API v2): an incident for each alert, resolved when it is over.
     Pagerduty,
@@ -91,9 +91,10 @@ pub(crate) struct CreateAlertChannelInput {
     namespace: String,
     name: String,
     kind: AlertChannelKind,
-    /// For all but EMAIL: where requests go. Never shown again, unless it names a secret of the
-    /// namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`: then what stands
-    /// around the name is shown. For PAGERDUTY and OPSGENIE their usual address if left out.
+    /// For all kinds but EMAIL: the URL that requests go to. Never shown again, unless it names a
+    /// secret of the namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`:
+    /// then the text around the name is shown. PAGERDUTY and OPSGENIE default to the service's
+    /// usual address.
     url: Option<String>,
     /// For WEBHOOK: `whsec_` and 24 to 64 random bytes in base64, or `{{ secrets.name }}`. Never
     /// shown again.
@@ -105,11 +106,12 @@ pub(crate) struct CreateAlertChannelInput {
     to: Option<Vec<String>>,
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateAlertChannelInput {
     id: Uuid,
-    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    /// The version that the change is based on; fails with CONFLICT if the database has a newer
+    /// one.
     expected_version: i32,
     name: Option<String>,
     url: Option<String>,

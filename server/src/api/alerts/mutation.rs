@@ -44,7 +44,7 @@ impl AlertMutation {
         AlertChannelPayload::of(cx, saved).await
     }
 
-    /// Only one that no rule names.
+    /// Deletes a channel. Refused while a rule uses it.
     async fn delete_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -57,7 +57,7 @@ impl AlertMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Sends a message that says that it is a test; what becomes of it, the notification says.
+    /// Sends a test message; the returned notification shows what becomes of it.
     async fn test_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -70,7 +70,7 @@ impl AlertMutation {
         NotificationPayload::of(cx, sent.notification).await
     }
 
-    /// What happens from then on is told, not what happened before.
+    /// Creates an alert rule. It reports only what happens from then on.
     async fn create_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -95,7 +95,8 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// With what it has taken note of. Messages that are on their way arrive.
+    /// Deletes a rule together with the alerts it has recorded. Messages already on their way still
+    /// arrive.
     async fn delete_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -108,8 +109,8 @@ impl AlertMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Keeps a rule silent until an instant within 90 days; null lets it speak again. What goes on
-    /// by then is told then, what was over by then is not.
+    /// Mutes a rule until an instant within 90 days; null unmutes it. Alerts that are still open
+    /// then are reported then; those that have ended by then are not.
     async fn mute_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -127,7 +128,7 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// Says that you see to an alert. It goes on all the same, and its end is told.
+    /// Acknowledges an alert. It stays open, and its end is still reported.
     async fn acknowledge_alert(
         &self,
         cx: &Context<'_>,
@@ -140,7 +141,7 @@ impl AlertMutation {
         AlertPayload::of(cx, id).await
     }
 
-    /// Sends a message that was given up once more, from its first attempt on.
+    /// Resends a message whose delivery was given up, starting again at its first attempt.
     async fn retry_notification(
         &self,
         cx: &Context<'_>,

@@ -49,7 +49,7 @@ impl Notification {
         &self.0.subject
     }
 
-    /// How many alerts it tells of.
+    /// How many alerts it reports.
     async fn alerts(&self) -> i64 {
         self.0.alerts
     }
@@ -86,9 +86,9 @@ impl Notification {
 pub(crate) enum NotificationState {
     /// It is to be sent, or sent again.
     Pending,
-    /// The receiver took it.
+    /// The receiver accepted it.
     Sent,
-    /// It was tried as often as it may be.
+    /// Delivery was given up after the last permitted attempt.
     Dead,
 }
 

@@ -5,18 +5,18 @@ use crate::{api::scalar::Instant, engine::alerting::alerts::Preview};
 /// The most days that a rule is tried out against.
 pub(super) const MAX_DAYS: i64 = 30;
 
-/// What a rule would have told in the past that the ledger still has. What stalled, and which nodes
-/// were lost, it does not say.
+/// What a rule would have reported in the part of the past that the ledger still holds. Stalls and
+/// lost nodes are not included.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreview {
     from: Instant,
     to: Instant,
-    /// What each of its channels would have got, oldest first, 200 at the most.
+    /// The messages that each of its channels would have received, oldest first; at most 200.
     messages: Vec<AlertRulePreviewMessage>,
-    /// How many alerts it would have taken note of.
+    /// How many alerts it would have recorded.
     alerts: i64,
-    /// Whether there was more than was looked at (5,000 runs that failed, 5,000 that were late,
-    /// 5,000 fires that did not run), or more messages than these.
+    /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs and
+    /// 5,000 fires that did not run, and lists at most 200 messages.
     is_cut: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct AlertRulePreviewMessage {
     at: Instant,
     /// In one line.
     subject: String,
-    /// How many alerts it tells.
+    /// How many alerts it reports.
     alerts: i64,
 }
 

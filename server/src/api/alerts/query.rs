@@ -59,8 +59,8 @@ impl AlertQuery {
         Ok(rows.into_iter().map(AlertChannel).collect())
     }
 
-    /// What such a rule would have told in the last days, 1 to 30, at most 200 messages. Whether
-    /// its channels exist does not matter, nor whether it is enabled.
+    /// What such a rule would have reported in the last 1 to 30 days, at most 200 messages. Neither
+    /// its channels have to exist nor the rule to be enabled.
     #[graphql(complexity = "PREVIEW + cost(Some(200), None, child_complexity)")]
     async fn alert_rule_preview(
         &self,
@@ -81,7 +81,7 @@ impl AlertQuery {
         Ok(preview.into())
     }
 
-    /// What the rules of a namespace have taken note of, newest first.
+    /// The alerts that the rules of a namespace have recorded, newest first.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn alerts(
         &self,
@@ -99,7 +99,7 @@ impl AlertQuery {
         Ok(connection(page, |row| cursor(row.id), Alert))
     }
 
-    /// The messages of a namespace, newest first. Those that were given up are DEAD.
+    /// The messages of a namespace, newest first. DEAD means that delivery was given up.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn notifications(
         &self,

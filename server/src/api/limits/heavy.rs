@@ -1,7 +1,7 @@
 //! The fields that compute instead of reading rows. A request that holds one is executed away from
 //! the event loop (see `aside`), and may hold only a few.
 
-/// Their names, whichever type they belong to.
+/// Names of expensive fields, whichever type they belong to.
 pub(super) const FIELDS: [&str; 14] = [
     "schedulePreview",
     "lint",

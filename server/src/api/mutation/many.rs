@@ -204,7 +204,7 @@ impl From<ManyInput> for Which {
     }
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct ChangeSchedulesInput {
     #[graphql(default)]
@@ -283,12 +283,12 @@ pub(crate) struct Outcome {
     /// The first hundred of these.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
-    /// How many are left because the time of the request was over, or the database was lost. Sent
-    /// again with the same idempotency key, the order goes on with them.
+    /// How many are left because the request ran out of time or the database became unreachable.
+    /// Repeat the request with the same idempotency key to continue with them.
     remaining: u64,
 }
 
-/// One that an order could not be carried out for.
+/// An object for which a bulk request was refused.
 #[derive(SimpleObject)]
 pub(crate) struct OrderRefusal {
     id: Uuid,

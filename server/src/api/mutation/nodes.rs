@@ -16,9 +16,9 @@ pub(crate) struct OrderingNodes;
 /// Orders about server processes.
 #[Object]
 impl OrderingNodes {
-    /// Has a node take nothing on: it claims nothing and takes no run, from its next heartbeat on.
-    /// What it holds goes on, and it stays a member. A restart ends that. For administrators of the
-    /// instance.
+    /// Drains a node: from its next heartbeat on, it claims no fires and takes no runs. Work that
+    /// it already holds continues, and it remains a member. A restart ends the drain. For
+    /// administrators of the instance.
     async fn drain_node(
         &self,
         cx: &Context<'_>,

@@ -54,8 +54,8 @@ impl Operating {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Leaves out its next fires, from `nextFireAt` on: they are in the ledger at once, as skipped
-    /// by request. Those that a calendar suppresses anyway are not counted.
+    /// Skips a schedule's next fires, from `nextFireAt` on: the ledger shows them at once as
+    /// skipped by request. Fires that a calendar suppresses anyway do not count.
     async fn skip_next(
         &self,
         cx: &Context<'_>,

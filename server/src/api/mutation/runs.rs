@@ -16,7 +16,7 @@ pub(crate) struct OrderingRuns;
 /// Orders about runs.
 #[Object]
 impl OrderingRuns {
-    /// Stops a run: one that waits at once, one that is at work through its node.
+    /// Cancels a run: immediately if it is waiting, or through its node if it is at work.
     async fn cancel_run(
         &self,
         cx: &Context<'_>,
@@ -30,7 +30,7 @@ impl OrderingRuns {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Does a settled run again, for the same instant and with the same idempotency key for the
+    /// Retries a settled run, for the same instant and with the same idempotency key for the
     /// receiver.
     async fn retry_run(
         &self,
@@ -44,8 +44,8 @@ impl OrderingRuns {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Does a settled run again from where it failed: as its workflow was defined when it began,
-    /// with the results of the tasks that succeeded and have nothing to be done again before them.
+    /// Reruns a settled run from where it failed, with the workflow definition it began with.
+    /// Results are kept for tasks that succeeded and depend on no task that is rerun.
     async fn rerun_from_failed(
         &self,
         cx: &Context<'_>,

@@ -16,9 +16,9 @@ pub(crate) struct AuditEvent {
     namespace: Option<String>,
     /// As `schedule.pause`.
     action: String,
-    /// The key of what it was done to.
+    /// The id of the object that was changed.
     subject_id: Option<Uuid>,
-    /// Its name then.
+    /// The subject's name at that time.
     subject: String,
     /// In the actor's words.
     reason: Option<String>,

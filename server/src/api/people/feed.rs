@@ -19,8 +19,8 @@ use crate::{
 pub(crate) enum FeedKind {
     /// Upcoming runs as iCalendar, at `/calendar.ics`.
     Calendar,
-    /// How the last runs went, as a picture at `/badge.svg`, and as JSON in the form that Shields
-    /// takes of an endpoint at `/badge.json`.
+    /// The results of the last runs: a picture at `/badge.svg`, and JSON in Shields' endpoint
+    /// format at `/badge.json`.
     Badge,
 }
 

@@ -74,8 +74,8 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Takes a user the right to come in. Their sessions end and what these have open, their tokens
-    /// are refused.
+    /// Disables a user: their sessions end at once, open connections included, and their tokens are
+    /// refused.
     async fn disable_user(
         &self,
         cx: &Context<'_>,
@@ -91,7 +91,7 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Gives a user the right to come in back.
+    /// Enables a disabled user again.
     async fn enable_user(
         &self,
         cx: &Context<'_>,

@@ -11,7 +11,7 @@ pub(crate) struct NamespaceQuotas {
     fires_a_minute: Quota,
     /// Runs at work at the same time.
     live_runs: Quota,
-    /// Bytes of log lines a day. What is used is what the node that answers has counted today.
+    /// Bytes of log lines a day. Usage is what the answering node has counted today.
     log_bytes_a_day: Quota,
 }
 

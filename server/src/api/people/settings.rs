@@ -24,7 +24,8 @@ pub(crate) struct SettingsMutation;
 /// What people keep for themselves.
 #[Object]
 impl SettingsMutation {
-    /// Changes what the console keeps for you. What is absent stays as it is.
+    /// Changes the settings that the console keeps for you. Absent fields keep their current
+    /// values.
     async fn update_my_settings(
         &self,
         cx: &Context<'_>,
@@ -126,8 +127,8 @@ impl ViewerSettings {
         self.0.views.iter().cloned().map(Into::into).collect()
     }
 
-    /// Favourite schedules that they may still see, in the order in which they were added: 200 at
-    /// the most.
+    /// Favourite schedules that the user may still see, in the order in which they were added; at
+    /// most 200.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn favourites(&self, cx: &Context<'_>) -> Result<Vec<Schedule>> {
         let keys = self.0.favourites.iter().copied().map(ScheduleRow);
@@ -156,9 +157,9 @@ pub(crate) enum Theme {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Density")]
 pub(crate) enum Density {
-    /// High rows.
+    /// Tall rows.
     Comfortable,
-    /// Low rows.
+    /// Short rows.
     Compact,
 }
 
@@ -180,7 +181,7 @@ impl From<commands::View> for SavedView {
     }
 }
 
-/// What is absent stays as it is.
+/// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateMySettingsInput {
     theme: Option<Theme>,

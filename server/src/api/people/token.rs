@@ -15,10 +15,10 @@ use crate::{
     store::tokens,
 };
 
-/// A key that a program comes in with.
+/// A key that a program authenticates with.
 pub(crate) struct ApiToken(pub(crate) api_token::Model);
 
-/// A key that a program comes in with.
+/// A key that a program authenticates with.
 #[Object]
 impl ApiToken {
     async fn id(&self) -> Uuid {
@@ -29,20 +29,20 @@ impl ApiToken {
         &self.0.name
     }
 
-    /// Who it stands for: it may never do more than they may. Null for one that was made beside the
-    /// database.
+    /// The user that it acts for; it can never do more than its owner. Null for one made with
+    /// `carillon token create`.
     async fn owner(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(owner) = self.0.user_id else { return Ok(None) };
         Ok(cx.rows().load_one(UserRow(owner)).await?.map(|row| row.name))
     }
 
-    /// The only namespace that it opens; null for all that its owner may see.
+    /// The only namespace it gives access to; null for all that its owner may see.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(id) = self.0.namespace_id else { return Ok(None) };
         Ok(cx.rows().load_one(NamespaceName(id)).await?)
     }
 
-    /// What it may do at the most.
+    /// The highest role it may use.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
@@ -53,7 +53,7 @@ impl ApiToken {
         self.0.queues.as_ref().map(|queues| queues.0.clone())
     }
 
-    /// Whether it sees contexts, outputs and logs, if its owner does.
+    /// Whether it may see contexts, outputs and logs; effective only if its owner may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -87,14 +87,14 @@ impl ApiToken {
 pub(crate) struct CreateApiTokenInput {
     /// Unique; 1 to 64 characters without spaces.
     name: String,
-    /// What it may do at the most: no more than you may yourself.
+    /// The highest role it may use; at most your own.
     role: Role,
     /// The only namespace that it opens; without one all that its owner may see.
     namespace: Option<String>,
-    /// For a worker: the queues that it may pull from, 1 to 32. Such a token opens nothing else. Its
-    /// role is OPERATOR at the least.
+    /// For a worker: the queues that it may pull from, 1 to 32. Such a token gives access to
+    /// nothing else, and its role must be at least OPERATOR.
     queues: Option<Vec<String>>,
-    /// Whether it sees contexts, outputs and logs, if its owner does.
+    /// Whether it may see contexts, outputs and logs; effective only if its owner may.
     #[graphql(default = false)]
     sees_payloads: bool,
     /// From then on it is void.

@@ -68,10 +68,10 @@ impl User {
         self.0.subject.as_deref()
     }
 
-    /// What their groups there let them do, as of their last sign-in, while that counts: not for
-    /// longer than a session after it, nor when that provider is not asked any more. It is kept
-    /// apart from `role` and `memberships`; the strongest counts. As much as the configuration makes
-    /// of their groups.
+    /// The rights that the configuration derives from their groups at the identity provider, as of
+    /// their last sign-in. They lapse when a session from that sign-in would, or when the provider
+    /// is no longer configured. They are separate from `role` and `memberships`; the strongest
+    /// applies.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn given_elsewhere(&self, cx: &Context<'_>) -> Vec<GivenGrant> {
         let commands = cx.commands();

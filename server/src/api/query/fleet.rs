@@ -1,4 +1,4 @@
-//! Who asks, and how the whole is.
+//! Queries about the viewer and the health of the cluster.
 
 use async_graphql::{Context, Object};
 
@@ -19,11 +19,11 @@ const COUNTED: usize = 10_000;
 /// What the list of shards costs: as a list of its length.
 const SHARDS: usize = 256;
 
-/// Who asks, and how the whole is.
+/// Queries about the viewer and the health of the cluster.
 #[derive(Default)]
 pub(crate) struct ReadingFleet;
 
-/// Who asks, and how the whole is.
+/// Queries about the viewer and the health of the cluster.
 #[Object]
 impl ReadingFleet {
     /// Who is asking; null without a session or token. Everything else needs one.
@@ -91,7 +91,7 @@ impl ReadingFleet {
     async fn overview(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
     ) -> Result<Overview> {
         cx.viewer()?;

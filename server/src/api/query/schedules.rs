@@ -38,7 +38,7 @@ impl ReadingSchedules {
     async fn schedules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         filter: Option<ScheduleFilter>,
         #[graphql(
@@ -137,7 +137,7 @@ impl ReadingSchedules {
         }
     }
 
-    /// What is valid in a timing and likely not meant.
+    /// Warnings about a timing that is valid but probably not what was intended.
     #[graphql(complexity = "preview_cost(&timing, None) + DECLARED * child_complexity")]
     async fn lint(
         &self,

@@ -19,7 +19,7 @@ struct Listed {
     json: bool,
 }
 
-/// List the alerts that go on, newest first
+/// List open alerts, newest first
 #[derive(Debug, Args)]
 pub(super) struct List {
     #[command(flatten)]

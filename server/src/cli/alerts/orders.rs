@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{CliError, Server, find, output};
 use crate::cli::{when::future, why::Why};
 
-/// Say that you see to an alert: it goes on all the same, and its end is told
+/// Acknowledge an alert; it stays open, and its end is still reported
 #[derive(Debug, Args)]
 pub(super) struct Ack {
     #[command(flatten)]
@@ -38,7 +38,7 @@ struct OneRule {
     json: bool,
 }
 
-/// Keep a rule silent until an instant: what goes on by then is told then
+/// Mute a rule until an instant; alerts still open then are reported then
 #[derive(Debug, Args)]
 pub(super) struct Mute {
     #[command(flatten)]
@@ -48,14 +48,14 @@ pub(super) struct Mute {
     until: DateTime<Utc>,
 }
 
-/// Let a muted rule speak again
+/// Unmute a rule
 #[derive(Debug, Args)]
 pub(super) struct Unmute {
     #[command(flatten)]
     one: OneRule,
 }
 
-/// Send a message that was given up once more
+/// Resend a message whose delivery was given up
 #[derive(Debug, Args)]
 pub(super) struct Retry {
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(super) struct Retry {
     json: bool,
 }
 
-/// Send a message to a channel that says that it is a test
+/// Send a test message to a channel
 #[derive(Debug, Args)]
 pub(super) struct Test {
     #[command(flatten)]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{FACTS, Wanted};
 use crate::cli::{CliError, output, trigger};
 
-/// Order a backfill: what its preview says runs
+/// Create a backfill; it runs what its preview shows
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]

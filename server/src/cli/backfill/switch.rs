@@ -26,7 +26,7 @@ pub(super) struct Pause {
     why: Why,
 }
 
-/// Let a paused one go on
+/// Resume a paused backfill
 #[derive(Debug, Args)]
 pub(super) struct Resume {
     #[command(flatten)]

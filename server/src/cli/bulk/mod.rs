@@ -20,7 +20,7 @@ use super::{
 };
 use crate::search::List;
 
-/// Order something for all schedules or runs that a search finds, 10,000 at the most
+/// Change all schedules or runs that a search finds, at most 10,000
 #[derive(Debug, Args)]
 pub(super) struct Bulk {
     #[command(subcommand)]
@@ -48,11 +48,11 @@ struct Sought {
     /// Only count them, and show the first
     #[arg(long)]
     dry_run: bool,
-    /// How many are meant; refused if another number is found
+    /// How many you expect; refused if the search finds another number
     #[arg(long, value_name = "COUNT")]
     expect: Option<u32>,
-    /// Repeated under the same key, the order does nothing twice and goes on where it stopped
-    /// [default: a new one]
+    /// Idempotency key: repeated with the same key, the command does nothing twice and continues
+    /// where it stopped [default: a new one]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Answer as JSON

@@ -44,8 +44,7 @@ pub(super) fn configuration(file: &Path) -> Option<Finding> {
     Some(Finding::warning(CHECK, found, format!("chmod o= '{shown}'")))
 }
 
-/// The settings of a file that show a secret to whoever reads it: those that are one, and addresses
-/// with a password.
+/// The settings of a file that contain a secret: secrets themselves, and URLs with a password.
 fn secrets(text: &str) -> Vec<String> {
     let Ok(table) = text.parse::<Table>() else { return Vec::new() };
     let mut found = Vec::new();

@@ -7,7 +7,7 @@ use crate::cli::{CliError, named::find, output, why::Why};
 /// Say how long history is kept from now on, or what would go if it were so
 #[derive(Debug, Args)]
 pub(super) struct Set {
-    /// For how many days, 1 to 3650; 'default' as whoever counts without it
+    /// Number of days, 1 to 3650, or 'default' to inherit the setting
     #[arg(value_name = "DAYS", value_parser = days)]
     days: Days,
     #[command(flatten)]

@@ -59,7 +59,7 @@ fn date(word: &str) -> Option<NaiveDate> {
     is_whole.then(|| NaiveDate::parse_from_str(word, "%Y-%m-%d").ok()).flatten()
 }
 
-/// `9:05`, `09:05` or `09:05:30`, of a day that ends at midnight.
+/// `9:05`, `09:05` or `09:05:30`, from 00:00 up to but not including 24:00.
 fn time(word: &str) -> Option<NaiveTime> {
     let parts = word.split(':').map(|part| {
         let is_plain = matches!(part.len(), 1 | 2) && part.bytes().all(|b| b.is_ascii_digit());

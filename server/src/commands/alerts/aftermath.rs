@@ -1,5 +1,5 @@
-//! What becomes of the alerts of rules that were deleted or disabled: there may be many, so they are
-//! written piece by piece, once it is certain that the rule is so.
+//! Cleans up the alerts of deleted or disabled rules: there may be many, so they are written in
+//! batches, once the change to the rule is committed.
 
 use uuid::Uuid;
 

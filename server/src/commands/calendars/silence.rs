@@ -164,8 +164,8 @@ impl Commands {
         Ok(schedules)
     }
 
-    /// Refuses what this transaction has made of calendars that were like `before`, if one of them
-    /// silences a schedule, whoever owns that; gives those that are not what they were.
+    /// Refuses this transaction's changes to the calendars in `before` if one of them would
+    /// suppress every fire of a schedule, whoever owns it; returns the calendars that changed.
     pub(in crate::commands) async fn silences_nobody(
         &self,
         tx: &DatabaseTransaction,

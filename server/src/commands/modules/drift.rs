@@ -1,8 +1,8 @@
 //! What is otherwise than a module declared it when it was last deployed.
 //!
-//! Most of it is meant: pauses, notes and mutes are the operators', and no deployment takes them
-//! back. What the module owns can only be otherwise if somebody went around the commands; the next
-//! deployment puts it right.
+//! Most drift is intended: pauses, notes and mutes belong to the operators, and no deployment
+//! reverts them. What the module owns can differ only if somebody bypassed the commands; the next
+//! deployment corrects it.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use entity::{alert_rule, module, schedule};

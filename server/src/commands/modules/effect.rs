@@ -1,9 +1,9 @@
 //! What a deployment does to the fires to come: which are added, which are left out, counted by
 //! the one calculator of time.
 //!
-//! The fires of a schedule before and after are walked side by side. What a walk may cost is
-//! bounded; where it ends early (a schedule of every second has millions of fires), it says up to
-//! which instant it compared, and the totals beside it are exact all the same.
+//! A schedule's fires before and after are walked side by side. The cost of a walk is bounded; if
+//! it stops early (a schedule that fires every second has millions of fires), it reports the
+//! instant up to which it compared. The totals are exact in any case.
 
 use std::collections::HashMap;
 

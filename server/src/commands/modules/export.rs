@@ -45,7 +45,7 @@ pub struct Wanted {
     pub namespace: String,
     /// Only what that module owns.
     pub module: Option<String>,
-    /// Only schedules that a search finds, and what they name.
+    /// Only schedules that match this search, and what they refer to.
     pub search: Option<String>,
     /// What the module is to be called that takes what was made by hand.
     pub name: String,

@@ -42,7 +42,7 @@ trait Sealable: Sized {
 
     fn id(&self) -> Uuid;
 
-    /// Opened with the key that it has, and sealed with the current one.
+    /// Decrypts it with the key that it was sealed with, and re-encrypts it with the current one.
     fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError>;
 
     async fn write(&self, tx: &DatabaseTransaction, sealed: Sealed) -> Result<(), StoreError>;

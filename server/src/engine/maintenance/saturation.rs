@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// So many holders are told of at the most.
+/// Maximum number of holders to report.
 const MAX_TOLD: usize = 3;
 
 /// Looks at the places of this node: who has had its share for longer than the limit, and how many

@@ -71,7 +71,7 @@ pub(in crate::engine) struct Stats {
 struct Looked {
     /// The last time.
     last: DateTime<Utc>,
-    /// The last time that all of it was.
+    /// When all of it was last looked up.
     revised: DateTime<Utc>,
 }
 

@@ -64,7 +64,7 @@ pub struct Task {
     /// The tasks that must have ended before it: up to 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// How those must have ended; otherwise it is skipped.
+    /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     #[serde(default, skip_serializing_if = "When::is_success")]
     pub when: When,
     /// Whether the run may succeed although this task failed.

@@ -167,7 +167,8 @@ impl Store {
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
-                    // Those that write their rows at this moment tell it with their next beat.
+                    // Nodes that are writing their rows right now will announce it with their next
+                    // heartbeat.
                     tracing::debug!(name, "failed to tell that a lease has moved: {error}");
                 }
                 Ok((Term::Held(epoch), None))

@@ -1,10 +1,10 @@
 //! The days that a statement touches.
 //!
-//! On PostgreSQL the ledger is divided into days: fires by the instant that they stand for, runs
-//! with their attempts and lines by the time in the run's key. A statement that changes rows by
-//! their keys names the days of these keys, as constants: then the others cost nothing, not even
-//! when it is planned, and its text stays the same all day. Without them a batch looks into every
-//! day for every row.
+//! On PostgreSQL the ledger is partitioned by day: fires by their scheduled instant, runs with
+//! their attempts and log lines by the time in the run's key. A statement that changes rows by key
+//! names the days of these keys as constants: then the other partitions cost nothing, not even at
+//! planning time, and its text stays the same all day. Without the constants, a batch searches
+//! every partition for every row.
 
 use entity::Timestamp;
 use uuid::Uuid;

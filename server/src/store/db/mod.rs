@@ -1,7 +1,7 @@
 //! The way to the database, and what every statement is made of.
 //!
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `backup`, `database_file`:
-//!   what else is done with a database as a whole
+//!   other operations on a whole database
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
 //!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
 //! - `days`: the days that a statement touches; `live`: those in which something can be alive

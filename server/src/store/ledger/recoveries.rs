@@ -1,5 +1,5 @@
-//! What went wrong and can be found in the tables: intents that nobody handed over, runs on nodes
-//! that died, attempts that outlived every limit.
+//! Queries for failures that the tables show: intents that were never handed over, runs on dead
+//! nodes, attempts that outlived every limit.
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// A resolver that asks as this machine does, and judges by `egress`.
+    /// A resolver that uses the system's name resolution and checks each answer against `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
         Self::asking(egress, |name| {
             // Port 0 stands for the one in the URL.

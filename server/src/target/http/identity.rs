@@ -40,7 +40,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The clients of the identities that were used last.
+/// The clients of the most recently used identities.
 #[derive(Debug)]
 pub(super) struct Clients<C = Client>(Mutex<VecDeque<([u8; 32], C)>>);
 

@@ -38,7 +38,7 @@ pub enum Broker {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BrokerConnection")]
 pub struct Connection {
-    /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
+    /// 1 to 8 servers, as `host` or `host:port`, tried in order.
     pub servers: Vec<String>,
     /// Whether connections are encrypted, with the server's certificate checked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -10,7 +10,7 @@ pub(super) struct Problem {
 /// What a problem says of the message and of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The broker answered, or the message cannot be sent: the connection is good.
+    /// The broker refused it, or the message is invalid; the connection is still usable.
     Refused,
     /// The connection broke before anything of the message was sent.
     Unsent,

@@ -15,7 +15,7 @@
 //!
 //! - `tokens`: a text as the library reads it
 //! - `depth`: how deep it nests
-//! - `language`: what a template may say; a text is judged before it is parsed
+//! - `language`: the syntax a template may use; a template is checked before it is parsed
 //! - `names`: what it may name; judged when it is saved
 //! - `budget`: what filling in may cost
 //! - `filters`: what a value can be put through

@@ -50,7 +50,7 @@ pub(super) fn read(raw: &str, pen: &mut Pen) -> (String, Vec<Stroke>) {
                     strokes.push(Stroke { from: text.len(), pen: *pen });
                 }
             }
-            // A bar of progress writes itself over: its last state is what one would see.
+            // A progress bar overwrites itself, so only its last state is shown.
             '\r' => {
                 if letters.as_str().starts_with(|next| next != '\r') {
                     text.clear();

@@ -1,4 +1,4 @@
-//! What a workflow is, in the shape in which the API takes it; and the same as text.
+//! A workflow's definition in the shape that the API accepts, and the same as text.
 //!
 //! What is as usual is left out of the text, and may be left out by whoever types it.
 

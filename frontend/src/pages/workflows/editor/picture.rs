@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{draft::Draft, errors::Errors};
 use crate::components::{DagNode, dag, live, panel, use_dag_view};
 
-/// The graph, as it is while it is edited.
+/// The graph while it is being edited.
 pub(super) fn picture(draft: Draft, errors: Errors) -> AnyView {
     let look = use_dag_view();
     let nodes = Memo::new(move |_| nodes(draft, errors));

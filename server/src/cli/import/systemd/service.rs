@@ -210,7 +210,7 @@ fn environment(
 
 fn directory(service: &Unit, changes: &mut Vec<String>) -> Option<String> {
     let given = service.value("Service", "WorkingDirectory")?.trim_start_matches('-');
-    // The user's home is where a command runs that names no directory.
+    // A command that names no directory runs in the user's home.
     (given != "~").then(|| plain(&specified(service, given, changes)))
 }
 

@@ -1,8 +1,8 @@
 //! The format of a module's file; `docs/modules.md` shows it. An unknown key is refused with its
 //! line and column: a misspelt setting must not be silently ignored.
 //!
-//! The same types read it, write it, and say in a JSON schema what it may be, so the three cannot
-//! disagree. What is written leaves out what holds anyway, and reads back as itself.
+//! The same types read it, write it and generate its JSON schema, so the three cannot disagree.
+//! Writing leaves out values that equal the default, and the result reads back as the same value.
 //!
 //! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
 //! - `scalars`: durations and expressions as text

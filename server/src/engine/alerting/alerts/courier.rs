@@ -42,7 +42,7 @@ pub struct NotificationSenderReport {
     pub sent: usize,
     /// Attempts that failed, and will be made again.
     pub failed: usize,
-    /// Messages that were given up.
+    /// Messages whose delivery was given up.
     pub dead: usize,
 }
 

@@ -96,7 +96,7 @@ impl Pings {
             if let Some(tx) = tenure.begin(store, clock).await? {
                 pings::begin(store, &tx).await?;
                 store.commit(tx).await?;
-                // What is there already is read at once.
+                // Read existing rows at once, without waiting for the next round.
                 return Ok((0, true));
             }
             return Ok((0, false));

@@ -1,5 +1,5 @@
-//! Rendezvous hashing: each node draws a number for each shard, and the two highest own it. Who
-//! joins or leaves moves only what it wins or had.
+//! Rendezvous hashing: each node draws a number for each shard, and the two highest own it. A node
+//! that joins or leaves moves only the shards it wins or owned.
 
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// After an outage that took longer than a heartbeat's expiry each heartbeat is old, those of nodes
-/// that live, too: whoever recovered first would declare all others dead before their hearts beat
-/// again, and what they have done and not written yet would be done again. So a recovery whose own
-/// rounds say that it was away gives the others the time to say that they live.
+/// After an outage longer than a heartbeat's expiry, every heartbeat is stale, even those of live
+/// nodes: the first node to recover would declare all others dead before their next heartbeat, and
+/// work they had done but not yet written would be repeated. So a recovery whose own rounds show
+/// that it was away gives the other nodes time to send a heartbeat.
 ///
 /// Rounds alone say so, and not that the last one is long ago: a machine that was suspended, or
 /// whose clock was stepped, has missed nothing that the others said meanwhile.

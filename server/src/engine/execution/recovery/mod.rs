@@ -2,16 +2,16 @@
 //! that it was given up. Four conditions, kept apart:
 //!
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
-//!   goes on elsewhere. So is one that the tables give to this node, which knows nothing of it: a
-//!   commit that was taken for failed, as its answer was lost;
+//!   continues on another node. The same applies to a run that the tables assign to this node but
+//!   this node does not know: the commit succeeded, but its answer was lost;
 //! - an **overrun** has outlived every limit: its own node ends it, and if that does not, any other;
 //! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
 //! - a run **waits too long** when its start deadline, or the time of the whole run, is over and no
 //!   node can take it.
 //!
 //! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
-//! looks claims it.) A run that is alive is never fired again, however long it runs. Tries are
-//! counted in columns, so a restart gives nobody new ones.
+//! looks claims it.) A live run is never fired again, however long it runs. Recovery attempts are
+//! counted in columns, so a restart does not reset the count.
 //!
 //! - `fate`: what becomes of a stray attempt; pure
 //! - `grace`: whom it spares when it comes back itself; pure

@@ -77,7 +77,8 @@ impl Recovery {
             if limits.contains_key(&key) {
                 continue;
             }
-            // What cannot be read here its own node may be able to read: it alone knows the limit.
+            // If the definition cannot be read here, the run's own node may still be able to: only
+            // it knows the limit.
             let known = core.definitions.known(&core.store, core.store.read(), key).await?;
             let limit = known.ok().map(|known| known.longest(core.settings.heartbeat_expiry));
             limits.insert(key, limit);

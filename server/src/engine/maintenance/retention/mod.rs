@@ -64,7 +64,7 @@ pub struct RetentionReport {
     pub chunks: usize,
     /// The longest of them.
     pub longest_chunk: Duration,
-    /// Nothing was done, for the clock is not to be believed.
+    /// Nothing was done because the clock cannot be trusted.
     pub is_clock_ahead: bool,
 }
 

@@ -62,7 +62,8 @@ impl Taken {
     }
 }
 
-/// Takes a backfill's turn; nothing, if it has ended meanwhile, or if the term has.
+/// Takes a backfill's turn; does nothing if the backfill or the lease term has ended in the
+/// meantime.
 pub(super) async fn take(
     core: &Core,
     tenure: &LeaseTerm,

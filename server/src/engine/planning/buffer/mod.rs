@@ -46,9 +46,9 @@ pub(crate) struct Released {
     pub(crate) intents: Vec<Intent>,
 }
 
-/// Decides about the intents that nobody owns, of up to `limit` schedules: those that wait for a
-/// run in their way, and those whose time comes later than their claim. The overlap policy is
-/// asked here, as it is for a claim.
+/// Decides on unowned intents of up to `limit` schedules: those that wait for a blocking run, and
+/// those that become due later than their claim. The overlap policy applies here as it does to a
+/// claim.
 pub(in crate::engine) async fn release(
     core: &Core,
     now: DateTime<Utc>,

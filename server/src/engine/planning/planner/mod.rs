@@ -1,10 +1,10 @@
 //! The planner: claims what is due, at the instant when it is due.
 //!
-//! Promises: whatever `schedule.next_fire_at` says is claimed once that instant has come, by one
-//! transaction that writes the fires and moves the cursor, and is then handed over. Nothing here
-//! is remembered that matters: the next due instant only says when to look, the tables say what
-//! to do. A late or lost wake-up makes a fire late, never lost; two planners on one database race
-//! for the row locks and, at worst, for the unique key of a fire.
+//! Promises: a schedule is claimed once its `schedule.next_fire_at` has come, by one transaction
+//! that writes the fires and moves the cursor, and the fires are then handed over. No state kept
+//! here matters: the next due instant only says when to look, and the tables say what to do. A
+//! late or lost wake-up makes a fire late, never lost; two planners on one database race for the
+//! row locks and, at worst, for the unique key of a fire.
 //!
 //! A round claims what is due, ends pauses and releases what may go from the buffers, and does so
 //! much of each at most: whatever there is too much of holds up nothing else for longer than that.

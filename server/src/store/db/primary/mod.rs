@@ -15,7 +15,7 @@
 //!
 //! - `address`: the hosts of a URL, and the URL without its password
 //! - `search`: which of them may be written
-//! - `link`: what the store reads and writes through: the pool of the moment
+//! - `link`: the current pool, which the store reads and writes through
 //! - `suspicion`: what is a reason to look
 //! - `transaction`: a transaction through it
 //! - `keeper`: looks when there is reason to, and replaces the pool

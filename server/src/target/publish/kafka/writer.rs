@@ -110,7 +110,7 @@ impl Writer {
         }
     }
 
-    /// Hands a batch over until the broker has it, or says that it never will.
+    /// Sends a batch, retrying until the broker has accepted it or refuses it for good.
     async fn hand_over(
         &mut self,
         records: &[Record],
