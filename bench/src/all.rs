@@ -1,5 +1,5 @@
-//! All scenarios, one after the other, each as this program again: one that fails or takes too
-//! long does not keep the others from being measured.
+//! All scenarios, one after the other, each as a separate process of this program: one that fails
+//! or takes too long does not prevent the others from being measured.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -7,19 +7,19 @@ use anyhow::{Context, Result};
 use carillon::clock::Clock;
 use tokio::process::Command;
 
-/// How to measure all.
+/// How to measure all scenarios.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// In about ten minutes: fewer rounds, smaller sizes, shorter times. Without, it takes about
-    /// an hour and a half.
+    /// Finish in about ten minutes: fewer rounds, smaller sizes, shorter times. Otherwise it takes
+    /// about an hour and a half.
     #[arg(long)]
     quick: bool,
 }
 
-/// One of them.
+/// One scenario.
 struct Scenario {
     arguments: &'static str,
-    /// In minutes; it is ended then.
+    /// Its time limit, in minutes.
     most: u64,
 }
 
@@ -57,7 +57,7 @@ const FULL: [Scenario; 11] = [
     scenario("resume", 2),
 ];
 
-/// Measures all.
+/// Measures all scenarios.
 pub(crate) async fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = std::env::current_exe().context("find this program")?;
     let clock = Clock::system();

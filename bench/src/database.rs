@@ -1,4 +1,4 @@
-//! A fresh database for each round, gone after it.
+//! A fresh database for each round, removed afterwards.
 
 use std::{path::Path, time::Duration};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// A server's connections wait twice as long for an answer.
+/// Twice as long as a server's connections wait for an answer.
 const FILLING: Duration = Duration::from_secs(600);
 
 /// Which database is measured.
@@ -24,12 +24,12 @@ const FILLING: Duration = Duration::from_secs(600);
 pub(crate) enum Kind {
     /// A file in the system's folder for temporary files.
     Sqlite,
-    /// A database of the server that was given.
+    /// A database on the given server.
     Postgres,
 }
 
 impl Kind {
-    /// As people write it.
+    /// Its name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "SQLite",
@@ -56,10 +56,10 @@ impl Databases {
     }
 }
 
-/// An empty database, migrated unless it is for others.
+/// An empty database, migrated unless another scheduler will use it.
 #[derive(Debug)]
 pub(crate) struct Fresh {
-    /// What opens it.
+    /// Its URL.
     pub(crate) url: String,
     place: Place,
 }
@@ -71,8 +71,8 @@ enum Place {
 }
 
 impl Fresh {
-    /// Makes one; on PostgreSQL through `admin`, a connection that may create databases.
-    /// There its ledger is divided as after so many days.
+    /// Creates one; on PostgreSQL through `admin`, a connection that may create databases. There,
+    /// its ledger is partitioned as after this many days of use.
     pub(crate) async fn create(kind: Kind, admin: Option<&str>, days: u32) -> Result<Self> {
         let fresh = match kind {
             Kind::Sqlite => {
@@ -82,7 +82,7 @@ impl Fresh {
             }
             Kind::Postgres => Self::empty(admin).await?,
         };
-        // Migrated here, so that whoever opens it next finds it ready.
+        // Migrated here, so that it is ready for the next process that opens it.
         let store = Store::open(&Options::new(&fresh.url)).await?;
         if kind == Kind::Postgres && days > 0 {
             divide(&store, days).await?;
@@ -91,14 +91,14 @@ impl Fresh {
         Ok(fresh)
     }
 
-    /// What fills it: a statement over millions of rows may take its time, where a server would ask
-    /// whether the database is still there.
+    /// A store to fill it with: a statement over millions of rows may take long, while a server
+    /// would check whether the database is still there.
     pub(crate) async fn filler(&self) -> Result<Store> {
         let options = Options { idle_transaction: FILLING, ..Options::new(&self.url) };
         Ok(Store::open(&options).await?)
     }
 
-    /// Makes one on PostgreSQL with nothing in it, for others than us.
+    /// Creates an empty one on PostgreSQL, for another scheduler.
     pub(crate) async fn empty(admin: Option<&str>) -> Result<Self> {
         let admin =
             admin.context("no PostgreSQL given: run `make bench`, or name one with --postgres")?;
@@ -108,7 +108,7 @@ impl Fresh {
         Ok(Self { url, place: Place::Server { admin: admin.to_owned(), name } })
     }
 
-    /// A single connection to it, to look at it from aside.
+    /// A single connection to it, to observe it from outside.
     pub(crate) async fn connect(&self) -> Result<DatabaseConnection> {
         connect(&self.url).await
     }
@@ -124,7 +124,8 @@ impl Fresh {
     }
 }
 
-/// Makes the days that a server has after it has run for `days` days, and a week ahead.
+/// Creates the partitions that a server has after it has run for `days` days, and those of a week
+/// ahead.
 async fn divide(store: &Store, days: u32) -> Result<()> {
     const DAY: i64 = 24 * 60 * 60 * 1_000;
     let today = Clock::system().now().timestamp_millis() / DAY * DAY;
@@ -158,8 +159,8 @@ fn with_database(admin: &str, name: &str) -> String {
     format!("{server}/{name}{separator}{query}")
 }
 
-/// The program of this name of the newest PostgreSQL in Debian's folder; by name alone, where that
-/// has none.
+/// The path of a program of the newest PostgreSQL in Debian's folder; the bare name if it is not
+/// there.
 pub(crate) fn program(folder: Option<&Path>, name: &str) -> std::path::PathBuf {
     if let Some(folder) = folder {
         return folder.join(name);

@@ -1,4 +1,4 @@
-//! The goals of docs/BENCHMARKS.md, by number: what must be reached, and what is aimed at.
+//! The goals of docs/BENCHMARKS.md, by number: the required value and the target.
 
 use std::fmt;
 
@@ -21,79 +21,80 @@ const fn at_least(number: &'static str, must: f64, stretch: f64) -> Goal {
     Goal { number, must, stretch, is_ceiling: false }
 }
 
-/// A storm's exec/s on PostgreSQL over a peer's, in the same run.
+/// Exec/s of a storm on PostgreSQL, relative to another scheduler's in the same run.
 pub(crate) const P1: Goal = at_least("P1", 40.0, 100.0);
 /// Seconds for a storm of 10,000 on PostgreSQL.
 pub(crate) const P2: Goal = at_most("P2", 10.0, 2.0);
 /// Exec per CPU-second on PostgreSQL.
 pub(crate) const P3: Goal = at_least("P3", 2_500.0, 6_000.0);
-/// A storm's exec/s over RB.
+/// Exec/s of a storm, relative to RB.
 pub(crate) const P4: Goal = at_least("P4", 0.05, 0.12);
-/// A storm's exec/s over R1.
+/// Exec/s of a storm, relative to R1.
 pub(crate) const P5: Goal = at_least("P5", 0.35, 0.7);
-/// A storm's exec/s over SB.
+/// Exec/s of a storm, relative to SB.
 pub(crate) const P6: Goal = at_least("P6", 0.08, 0.2);
-/// Milliseconds of the first fire of a storm. The goal adds five commits to it: this is stricter.
+/// Milliseconds to the first fire of a storm. The goal allows five commits on top of it: this is
+/// stricter.
 pub(crate) const P7: Goal = at_most("P7", 100.0, 30.0);
-/// exec/s at 10,000 over exec/s at 1,000.
+/// Exec/s at 10,000, relative to exec/s at 1,000.
 pub(crate) const P8: Goal = at_least("P8", 0.8, 1.2);
-/// Schedules held that fire every second, on PostgreSQL ...
+/// Number of every-second schedules that are kept up with, on PostgreSQL ...
 pub(crate) const P9_POSTGRES: Goal = at_least("P9", 1_000.0, 3_000.0);
 /// ... and on SQLite.
 pub(crate) const P9_SQLITE: Goal = at_least("P9", 500.0, 1_500.0);
-/// Milliseconds at the median, of 100 schedules every second.
+/// Median in milliseconds, for 100 every-second schedules.
 pub(crate) const P10: Goal = at_most("P10", 25.0, 10.0);
-/// Their 99th percentile over that of timer and commit.
+/// Their 99th percentile, relative to that of timer and commit.
 pub(crate) const P10_SHARE: Goal = at_most("P10", 10.0, 5.0);
-/// Per cent of a core, idle with a million stored ...
+/// Percentage of a core, idle with a million stored ...
 pub(crate) const P11: Goal = at_most("P11", 1.0, 0.3);
-/// ... over that with 100,000 ...
+/// ... relative to that with 100,000 ...
 pub(crate) const P11_GROWTH: Goal = at_most("P11", 1.3, 1.1);
 /// ... and megabytes.
 pub(crate) const P11_MEMORY: Goal = at_most("P11", 80.0, 40.0);
-/// Lateness with many stored over lateness with 100,000 ...
+/// Lateness with many stored schedules, relative to lateness with 100,000 ...
 pub(crate) const P12: Goal = at_most("P12", 2.0, 1.3);
-/// ... and milliseconds of the statement that claims.
+/// ... and milliseconds of the claim statement.
 pub(crate) const P12_CLAIM: Goal = at_most("P12", 20.0, 20.0);
-/// Schedules made through GraphQL by 16 callers, over R1.
+/// Schedules created through GraphQL by 16 callers, relative to R1.
 pub(crate) const P13: Goal = at_least("P13", 0.25, 0.5);
-/// Rows written in bulk, over RB.
+/// Rows written in bulk, relative to RB.
 pub(crate) const P14: Goal = at_least("P14", 0.15, 0.3);
-/// A storm's exec/s with three nodes over that with one.
+/// Exec/s of a storm with three nodes, relative to that with one.
 pub(crate) const P15: Goal = at_least("P15", 0.9, 1.1);
 /// Megabytes in a storm of 10,000.
 pub(crate) const P16: Goal = at_most("P16", 150.0, 80.0);
-/// Seconds until another node claims what is due.
+/// Seconds until another node claims due fires.
 pub(crate) const P17: Goal = at_most("P17", 5.0, 2.0);
 /// Milliseconds to account for a year of missed fires.
 pub(crate) const P18: Goal = at_most("P18", 100.0, 10.0);
-/// Milliseconds for a list of schedules, at the median ...
+/// Median of a list of schedules, in milliseconds ...
 pub(crate) const P19: Goal = at_most("P19", 50.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P19_P99: Goal = at_most("P19", 200.0, 50.0);
 
-/// Requests delivered a second in a storm, over the exec/s of one that does nothing ...
+/// Requests delivered per second in a storm, relative to the exec/s of a storm of no-ops ...
 pub(crate) const P21: Goal = at_least("P21", 0.6, 0.8);
-/// ... and the same for each CPU-second.
+/// ... and the same per CPU-second.
 pub(crate) const P22: Goal = at_least("P22", 0.55, 0.7);
-/// Programs started a second in a storm, over those of `xargs -P 16` ...
+/// Programs started per second in a storm, relative to `xargs -P 16` ...
 pub(crate) const P23: Goal = at_least("P23", 0.5, 0.8);
-/// ... and CPU for each over its.
+/// ... and CPU per program, relative to its.
 pub(crate) const P23_CPU: Goal = at_most("P23", 2.5, 1.6);
-/// Milliseconds that requests of every-second schedules arrive late, at the median ...
+/// Lateness of the requests of every-second schedules in milliseconds, at the median ...
 pub(crate) const P24: Goal = at_most("P24", 25.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P24_P99: Goal = at_most("P24", 100.0, 40.0);
-/// The 99th percentile beside a target that hangs, over that without it.
+/// The 99th percentile beside a hanging target, relative to that without it.
 pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
 
-/// Milliseconds that the fires of another namespace may be late during an attack ...
+/// Maximum lateness of another namespace's fires during an attack, in milliseconds ...
 pub(crate) const SIEGE_LATE: Goal = at_most("siege", 250.0, 100.0);
-/// ... and megabytes that the server may gain.
+/// ... and the growth of the server's memory in megabytes.
 pub(crate) const SIEGE_MEMORY: Goal = at_most("siege", 100.0, 25.0);
 
 impl Goal {
-    /// How a figure stands to it.
+    /// How a figure compares with the goal.
     pub(crate) fn verdict(self, figure: f64) -> &'static str {
         let reaches = |mark: f64| if self.is_ceiling { figure <= mark } else { figure >= mark };
         if reaches(self.stretch) {

@@ -1,5 +1,5 @@
-//! A caller of the API that costs little: one connection that is kept, plain HTTP/1.1 and nothing
-//! read of an answer that need not be. What it takes, the measured server lacks.
+//! A cheap caller of the API: one persistent connection, plain HTTP/1.1, and no more of an answer
+//! is read than necessary. CPU that it uses is missing for the measured server.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Caller {
         Ok(Self { stream: BufReader::new(stream), head })
     }
 
-    /// Asks and reads the answer, which must be one.
+    /// Sends a query and returns the answer, which must not have errors.
     pub(crate) async fn ask(&mut self, query: &str, variables: &Value) -> Result<Value> {
         let body = json!({ "query": query, "variables": variables }).to_string();
         let answer = self.send(&body).await?;
@@ -34,7 +34,7 @@ impl Caller {
         Ok(answer["data"].take())
     }
 
-    /// Sends a request's body; gives the answer's, which must not have errors.
+    /// Sends a request's body and returns the answer's, which must not have errors.
     pub(crate) async fn send(&mut self, body: &str) -> Result<Vec<u8>> {
         let request = format!("{}{}\r\n\r\n{body}", self.head, body.len());
         self.stream.get_mut().write_all(request.as_bytes()).await.context("send a request")?;
@@ -63,7 +63,7 @@ impl Caller {
     }
 }
 
-/// The library writes errors last: `..."errors":[...]}`.
+/// The GraphQL library writes errors last: `..."errors":[...]}`.
 fn has_errors(answer: &[u8]) -> bool {
     let tail = &answer[answer.len().saturating_sub(4_096)..];
     tail.windows(10).any(|some| some == b"\"errors\":[")

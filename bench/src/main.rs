@@ -1,24 +1,25 @@
-//! The `carillon-bench` binary: measures the product beside the limits of the machine, in one run.
+//! The `carillon-bench` binary: measures Carillon and the limits of the machine in the same run.
 //!
-//! What a figure is to its goal is printed beside it and changes nothing. Only what is lost or
-//! doubled is an error.
+//! Each figure is printed with its goal; a missed goal is not an error. Only lost or duplicated
+//! work is.
 //!
 //! - `storm`: many schedules due at one instant.
 //! - `steady`: schedules that fire every second.
-//! - `idle`: many that do not.
-//! - `create`: schedules that come in through the API.
-//! - `lists`: the console's queries over much.
+//! - `idle`: many stored schedules that do not fire.
+//! - `create`: schedules that are created through the API.
+//! - `lists`: the console's queries on a large database.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
 //! - `real`: storms and steady load whose tasks do something: requests and programs.
-//! - `siege`: attacks beside a schedule of another namespace.
-//! - `peers`: a storm beside that of another scheduler.
+//! - `siege`: attacks, and their effect on a schedule of another namespace.
+//! - `peers`: a storm compared with that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
-//! - `receiver`: whom requests go to.
+//! - `receiver`: a receiver of the requests.
 //! - `limits`: the best that the databases can do.
 //! - `database`: a fresh one for each round.
-//! - `process`, `statements`: CPU and memory, from `/proc`; what the database is asked.
+//! - `process`, `statements`: CPU and memory, from `/proc`; the statements that are sent to the
+//!   database.
 //! - `goals`, `spread`, `table`, `report`: from many figures to few lines.
 
 mod all;
@@ -52,7 +53,7 @@ use std::{ffi::OsString, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-/// Measures Carillon beside the limits of the machine.
+/// Measures Carillon and the limits of the machine.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Cli {
@@ -69,32 +70,32 @@ enum Scenario {
     Round(storm::RoundArguments),
     /// Schedules that fire every second.
     Steady(steady::Arguments),
-    /// Some seconds of it, for the parent process.
+    /// A few seconds of steady load, for the parent process.
     #[command(hide = true)]
     SteadyRound(steady::RoundArguments),
     /// Many schedules stored and none due.
     Idle(idle::Arguments),
-    /// Schedules that come in through GraphQL, one by one and in bulk.
+    /// Schedules that are created through GraphQL, one by one and in bulk.
     Create(create::Arguments),
-    /// The console's queries over many schedules and runs.
+    /// The console's queries on many schedules and runs.
     Lists(lists::Arguments),
-    /// Three nodes against one, and a node that is killed.
+    /// Three nodes compared with one, and a node that is killed.
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// Requests and programs instead of nothing: in storms, every second, and beside a slow target.
+    /// Requests and programs instead of no-ops: in storms, every second, and beside a slow target.
     Real(real::Arguments),
-    /// Some seconds of requests, for the parent process.
+    /// A few seconds of requests, for the parent process.
     #[command(hide = true)]
     RequestsRound(real::RequestsArguments),
     /// A receiver of requests, for the parent process.
     #[command(hide = true)]
     Receiver,
-    /// Attacks, and what they do to the fires of another namespace.
+    /// Attacks, and their effect on the fires of another namespace.
     Siege(siege::Arguments),
-    /// A storm on PostgreSQL beside that of another scheduler.
+    /// A storm on PostgreSQL, compared with that of another scheduler.
     Peers(peers::Arguments),
-    /// All of these but the last, which needs the other scheduler, one after the other.
+    /// All of these, one after the other, except the last, which needs the other scheduler.
     All(all::Arguments),
 }
 

@@ -1,4 +1,4 @@
-//! Where and how often something is measured: what most scenarios are asked alike.
+//! Where and how often to measure: the options that most scenarios share.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
 /// Flags that most scenarios share.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Place {
-    /// How often.
+    /// Number of rounds.
     #[arg(long, default_value_t = 3)]
     pub(crate) rounds: usize,
-    /// On which database.
+    /// The databases to measure.
     #[arg(long, value_enum, default_value_t = Databases::Both)]
     pub(crate) database: Databases,
     /// A PostgreSQL on this machine: a connection that may create databases.
@@ -24,10 +24,10 @@ pub(crate) struct Place {
     /// The folder of pgbench, if it is not where Debian puts it.
     #[arg(long, env = "PG_BIN")]
     pub(crate) postgres_programs: Option<PathBuf>,
-    /// For how long each limit is measured each time; 0 measures none.
+    /// Number of seconds for which each limit is measured each time; 0 measures none.
     #[arg(long, default_value_t = 5)]
     pub(crate) limit_seconds: u64,
-    /// Divide PostgreSQL's ledger as after so many days of use.
+    /// Partition PostgreSQL's ledger as after this many days of use.
     #[arg(long, default_value_t = 45, value_name = "DAYS")]
     pub(crate) history: u32,
     /// Print JSON.
@@ -41,7 +41,7 @@ impl Place {
         Fresh::create(kind, self.postgres.as_deref(), self.history).await
     }
 
-    /// What the database can do at the best just now.
+    /// The best that the database can do at the moment.
     pub(crate) async fn limits(&self, kind: Kind) -> Result<Limits> {
         if self.limit_seconds == 0 {
             return Ok(Limits::default());

@@ -1,4 +1,4 @@
-//! This program again, as a process of its own, and what processes cost, from `/proc`.
+//! This program as a separate process, and the CPU and memory of processes, from `/proc`.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::process::Command;
 
-/// Runs this program with other arguments, and reads what it prints.
+/// Runs this program with other arguments, and parses its output.
 pub(crate) async fn child<T: DeserializeOwned>(arguments: &[&str]) -> Result<T> {
     let program = std::env::current_exe().context("find this program")?;
     let child = Command::new(program)
@@ -21,13 +21,14 @@ pub(crate) async fn child<T: DeserializeOwned>(arguments: &[&str]) -> Result<T> 
     serde_json::from_slice(&child.stdout).context("read what the round printed")
 }
 
-/// Ticks a second in `/proc/PID/stat`: Linux shows it so on every architecture that we run on.
+/// Ticks per second in `/proc/PID/stat`: the same on every Linux architecture that Carillon
+/// supports.
 const TICKS: f64 = 100.0;
 
-/// CPU seconds, of users and of the kernel for them.
+/// CPU seconds, in user mode and in the kernel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// This process and its children, and theirs that have ended; SQLite works inside it.
+    /// This process and its children, including those that have ended; SQLite runs inside it.
     pub(crate) own: f64,
     /// The database's processes.
     pub(crate) database: f64,
@@ -45,7 +46,7 @@ impl Cpu {
     }
 }
 
-/// Adds up the CPU time of our processes and of their database's.
+/// Adds up the CPU time of Carillon's processes and of their database's.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
     own: Vec<u32>,
@@ -53,7 +54,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// For this process and the server behind `connection`, which must be on this machine.
+    /// For this process and the database server behind `connection`, which must be on this machine.
     pub(crate) async fn of(connection: &impl ConnectionTrait) -> Result<Self> {
         Self::of_processes(connection, vec![std::process::id()]).await
     }
@@ -74,12 +75,13 @@ impl Meter {
         Ok(Self { own, postmaster: Some(stat.parent) })
     }
 
-    /// What was spent until now.
+    /// The CPU time used so far.
     pub(crate) fn read(&self) -> Result<Cpu> {
         let mut ticks = 0;
         for process in &self.own {
             ticks += Stat::of(*process)?.all_ticks();
-            // Programs are started by a child, which is in its account when it has ended.
+            // Programs are started by a child process, and are included in its account once they
+            // have ended.
             ticks += children(*process)?
                 .filter_map(|child| Stat::of(child).ok())
                 .map(|s| s.all_ticks())
@@ -88,12 +90,12 @@ impl Meter {
         let own = seconds(ticks);
         let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
         let server = Stat::of(postmaster)?;
-        // Backends that have ended are in the postmaster's account of its children.
+        // Backends that have ended are included in the postmaster's account of its children.
         let mut ticks = server.own_ticks + server.ended_children_ticks;
         let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"))
             .context("list the server's processes")?;
         for child in children.split_ascii_whitespace() {
-            // One that ends just now is counted with its parent next time.
+            // One that ends at this moment is counted with its parent next time.
             ticks += Stat::of(child.parse()?).map_or(0, |stat| stat.own_ticks);
         }
         Ok(Cpu { own, database: seconds(ticks) })
@@ -110,7 +112,7 @@ fn children(process: u32) -> Result<impl Iterator<Item = u32>> {
     let tasks = format!("/proc/{process}/task");
     let tasks = fs::read_dir(&tasks).with_context(|| format!("read {tasks}"))?;
     let texts = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
-    // A thread may end just now.
+    // A thread may end at this moment.
     let texts: Vec<String> = texts.filter_map(Result::ok).collect();
     let children: Vec<u32> = texts
         .iter()
@@ -137,8 +139,8 @@ impl Stat {
         Self::parse(&text).with_context(|| format!("understand {path}"))
     }
 
-    /// The second field is the command's name in brackets and may hold anything; the fields after
-    /// it are numbers but for the first.
+    /// The second field is the command's name in parentheses and may contain anything; the fields
+    /// after it are numbers, except the first.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -150,17 +152,17 @@ impl Stat {
     }
 }
 
-/// Lets the peak of this process's memory begin anew.
+/// Resets the peak of this process's memory.
 pub(crate) fn forget_peak_memory() -> Result<()> {
     fs::write("/proc/self/clear_refs", "5").context("reset the peak of memory")
 }
 
-/// The most memory that this process had, in megabytes.
+/// The peak memory of this process, in megabytes.
 pub(crate) fn peak_memory_mb() -> Result<f64> {
     memory_of("self", "VmHWM:")
 }
 
-/// The memory that a process has, in megabytes.
+/// The memory of a process, in megabytes.
 pub(crate) fn memory_mb(process: u32) -> Result<f64> {
     memory_of(&process.to_string(), "VmRSS:")
 }
@@ -173,12 +175,12 @@ fn memory_of(process: &str, field: &str) -> Result<f64> {
     Ok(kilobytes.with_context(|| format!("find {field} in {path}"))? / 1024.0)
 }
 
-/// The CPU seconds that a process has used, of user and kernel.
+/// The CPU seconds that a process has used, in user mode and in the kernel.
 pub(crate) fn cpu_seconds(process: u32) -> Result<f64> {
     Ok(seconds(Stat::of(process)?.own_ticks))
 }
 
-/// The CPU seconds of this process's children that have ended, and of theirs.
+/// The CPU seconds of this process's children that have ended, and of their children.
 pub(crate) fn ended_children_seconds() -> Result<f64> {
     Ok(seconds(Stat::of(std::process::id())?.ended_children_ticks))
 }
@@ -189,7 +191,7 @@ pub(crate) fn load() -> f64 {
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// The machine, as its kernel names it.
+/// The machine, as its kernel reports it.
 pub(crate) fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,5 +1,5 @@
-//! A receiver of HTTP requests, whose own notes say what arrived and when: what the server says of
-//! itself is not asked.
+//! A receiver of HTTP requests, whose own records say what arrived and when: the server's own
+//! account is not used.
 
 use std::{
     process::Stdio,
@@ -20,7 +20,8 @@ use tokio::{
 /// Requests to this path are never answered.
 pub(crate) const HANG: &str = "/hang";
 
-/// A receiver in this process. It notes which instant each request is for, and when it came.
+/// A receiver in this process. It records the instant that each request is for, and when it
+/// arrived.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     address: std::net::SocketAddr,
@@ -31,13 +32,13 @@ pub(crate) struct Receiver {
 /// One request that arrived.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Arrival {
-    /// The second that the fire was due, as its idempotency key has it.
+    /// The second at which the fire was due, from its idempotency key.
     pub(crate) due_second: i64,
     pub(crate) at_ms: i64,
 }
 
 impl Arrival {
-    /// How many milliseconds after the due instant it came.
+    /// Milliseconds between the due instant and its arrival.
     pub(crate) fn late_ms(&self) -> i64 {
         self.at_ms - self.due_second * 1_000
     }
@@ -61,7 +62,7 @@ impl Receiver {
         format!("http://{}/", self.address)
     }
 
-    /// How late each request came whose instant is in the range, in milliseconds.
+    /// The lateness of each request whose instant is in the range, in milliseconds.
     pub(crate) fn late_ms(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<i64> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let range = from.timestamp()..until.timestamp();
@@ -114,7 +115,7 @@ async fn note(stream: TcpStream, clock: Clock, seen: Arc<Mutex<Vec<Arrival>>>) -
     }
 }
 
-/// A receiver in a process of its own: what it costs is not counted as the sender's.
+/// A receiver in a separate process, so that its CPU is not counted as the sender's.
 #[derive(Debug)]
 pub(crate) struct ReceiverProcess {
     child: Child,
@@ -143,7 +144,7 @@ impl ReceiverProcess {
         &self.url
     }
 
-    /// All that arrived. It receives nothing more.
+    /// Returns everything that arrived, and stops the receiver.
     pub(crate) async fn stop(mut self) -> Result<Vec<Arrival>> {
         drop(self.stdin);
         let notes = self.lines.next_line().await?.context("the receiver says nothing")?;
@@ -152,7 +153,8 @@ impl ReceiverProcess {
     }
 }
 
-/// What that process does: says where it listens, receives until its input ends, says what came.
+/// The main function of that process: prints its address, receives until its input ends, prints
+/// what arrived.
 pub(crate) async fn run() -> Result<()> {
     let receiver = Receiver::start(&Clock::system()).await?;
     println!("{}", receiver.url());

@@ -1,4 +1,4 @@
-//! The figures in words: one line a figure, with the goal that it answers to.
+//! The figures in words: one line per figure, with its goal.
 
 use crate::{
     database::Kind,
@@ -9,7 +9,7 @@ use crate::{
     table::Table,
 };
 
-/// Prints all that was measured.
+/// Prints all measurements.
 pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
     heading(arguments.rounds, all.iter().map(|one| one.load));
     for kind in [Kind::Postgres, Kind::Sqlite] {
@@ -34,7 +34,7 @@ pub(crate) fn heading(rounds: usize, load: impl Iterator<Item = f64>) {
     println!("rounds    {rounds}, interleaved; median (least-greatest)");
 }
 
-/// The folder that Cargo built this program into bears the profile's name.
+/// The folder into which Cargo built this program is named after the profile.
 fn profile() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let folder = program.parent().and_then(|folder| folder.file_name());
@@ -104,7 +104,7 @@ fn limits(kind: Kind, all: &[Measured]) -> Table {
     }
 }
 
-/// Whether a larger storm is carried out at the same rate as the smallest.
+/// Whether a larger storm runs at the same rate as the smallest.
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 fn growth(kind: Kind, sizes: &[usize], all: &[Measured], mut table: Table) -> Table {
     let Some(small) = sizes.iter().min() else { return table };

@@ -1,5 +1,5 @@
-//! The product as a server, in a process of its own: the same code as its binary, which this
-//! program has inside.
+//! Carillon as a server, in a separate process: the same code as its binary, which this program
+//! contains.
 
 use std::{process::Stdio, time::Duration};
 
@@ -20,16 +20,17 @@ use uuid::Uuid;
 
 use crate::graphql::Caller;
 
-/// What starts the product inside this program.
+/// The argument that starts the server in this program.
 pub(crate) const PRODUCT: &str = "product";
 
-/// What the product calls itself with, to have programs started.
+/// The argument with which the server starts this program again, as the process that starts
+/// programs.
 pub(crate) const STARTER: &str = "start-programs";
 
-/// How long a start may take, migrations and all.
+/// Maximum duration of a start, including migrations.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is measured is how fast it is, not where it stops.
+/// No limits: the benchmark measures speed, not quotas.
 const UNLIMITED: [(&str, &str); 4] = [
     ("CARILLON_QUOTAS__SCHEDULES", "0"),
     ("CARILLON_QUOTAS__FIRES_A_MINUTE", "0"),
@@ -37,13 +38,13 @@ const UNLIMITED: [(&str, &str); 4] = [
     ("CARILLON_QUOTAS__LOG_BYTES_A_DAY", "0"),
 ];
 
-/// A running server. It is killed when this value goes.
+/// A running server. It is killed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     pid: u32,
     address: String,
-    /// Nothing in it: no configuration file is found there.
+    /// An empty folder, so that no configuration file is found.
     _folder: TempDir,
 }
 
@@ -99,18 +100,18 @@ impl Server {
         &self.address
     }
 
-    /// A connection that asks it with `token`.
+    /// A connection that sends queries with `token`.
     pub(crate) async fn caller(&self, token: &str) -> Result<Caller> {
         Caller::connect(&self.address, token).await
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it, as a power cut would.
     pub(crate) async fn kill(mut self) -> Result<()> {
         self.child.kill().await.context("kill a server")
     }
 }
 
-/// A token that may do everything.
+/// A token with all permissions.
 pub(crate) async fn token(store: &Store, clock: &Clock) -> Result<String> {
     let viewer = Viewer::new(
         Uuid::nil(),

@@ -1,10 +1,10 @@
-//! The middle of several rounds, and how far they lie apart.
+//! The median of several rounds, and their spread.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Median, least and greatest of a figure over the rounds.
+/// Median, minimum and maximum of a figure over the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -13,7 +13,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of `figures`; nothing, if there are none.
+    /// The spread of `figures`; `None` if there are none.
     pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut figures: Vec<f64> = figures.into_iter().collect();
         figures.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ impl Spread {
     }
 }
 
-/// The value that `percent` of a hundred of the `sorted` do not exceed.
+/// The `percent`th percentile of the `sorted` values.
 pub(crate) fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(rank).copied()

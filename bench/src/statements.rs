@@ -1,4 +1,4 @@
-//! What the engine asks of its database, counted where it is sent.
+//! The engine's statements, counted where they are sent to the database.
 
 use std::{
     sync::{
@@ -12,10 +12,10 @@ use carillon::store::Store;
 
 use crate::spread::percentile;
 
-/// How the statement that claims due schedules begins.
+/// The beginning of the statement that claims due schedules.
 const CLAIM: &str = "SELECT id, namespace_id, version, expressions, zone";
 
-/// Counts statements, without those that begin and end a transaction.
+/// Counts statements, except those that begin and end a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Statements {
     count: Arc<AtomicU64>,
@@ -23,7 +23,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// The same store, of whose statements nothing is missed from now on.
+    /// The same store, whose statements are counted from now on.
     pub(crate) fn watch(&self, store: &Store) -> Store {
         let seen = self.clone();
         store.clone().with_stopwatch(move |sql, took| {
@@ -34,17 +34,17 @@ impl Statements {
         })
     }
 
-    /// So many until now.
+    /// Number of statements so far.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Forgets the claims until now.
+    /// Discards the claims so far.
     pub(crate) fn forget_claims(&self) {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Milliseconds that the statement that claims took, the 99th percentile; none was none.
+    /// The 99th percentile of the claim statement, in milliseconds; 0 if there was none.
     pub(crate) fn claim_p99_ms(&self) -> f64 {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner).clone();
         claims.sort_unstable();

@@ -1,20 +1,19 @@
-//! What a scenario found, as tables: a line a figure, with the goal that it answers to and whether
-//! that is reached.
+//! The results of a scenario as tables: one line per figure, with its goal and whether it is met.
 
 use anyhow::Result;
 use serde::Serialize;
 
 use crate::{goals::Goal, process, report, spread::Spread};
 
-/// All that one scenario found.
+/// All results of one scenario.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Findings {
     tables: Vec<Table>,
-    /// The machine's load whenever something was measured.
+    /// The machine's load at each measurement.
     loads: Vec<f64>,
 }
 
-/// Figures that belong together.
+/// Related figures.
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
     title: String,
@@ -24,20 +23,20 @@ pub(crate) struct Table {
 #[derive(Debug, Serialize)]
 struct Line {
     what: String,
-    /// A round each.
+    /// One per round.
     figures: Vec<f64>,
     goal: Option<Goal>,
     verdict: Option<&'static str>,
 }
 
 impl Findings {
-    /// Puts a table behind the others.
+    /// Appends a table.
     pub(crate) fn add(&mut self, table: Table) {
         self.loads.push(process::load());
         self.tables.push(table);
     }
 
-    /// To people, or as JSON to tools.
+    /// For people, or as JSON for tools.
     pub(crate) fn print(&self, rounds: usize, json: bool) -> Result<()> {
         if json {
             println!("{}", serde_json::to_string_pretty(self)?);
@@ -54,12 +53,12 @@ impl Table {
         Self { title: title.into(), lines: Vec::new() }
     }
 
-    /// A figure that answers to no goal.
+    /// A figure without a goal.
     pub(crate) fn line(self, what: &str, figures: impl IntoIterator<Item = f64>) -> Self {
         self.put(what, figures, None)
     }
 
-    /// A figure with its goal; the median is judged.
+    /// A figure with its goal; the median is compared with it.
     pub(crate) fn goal(
         self,
         what: &str,
@@ -69,7 +68,7 @@ impl Table {
         self.put(what, figures, Some(goal))
     }
 
-    /// A figure that answers to the goal in some tables only.
+    /// A figure that has a goal in some tables only.
     pub(crate) fn put(
         mut self,
         what: &str,

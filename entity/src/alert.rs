@@ -1,28 +1,28 @@
-//! Something that a rule has taken note of.
+//! A problem that an alert rule has recorded.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What it is.
+/// The kind of an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Kind {
-    /// A schedule's runs fail since then.
+    /// A schedule's runs have been failing since then.
     Failed,
-    /// So many of them have failed in a row.
+    /// A number of runs have failed in a row.
     Losing,
-    /// Fires did not run.
+    /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or a run of it waits, and nobody takes it.
+    /// A schedule is due, or one of its runs waits, and no node takes it.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
-    /// A coming change of the clocks touches a schedule's times.
+    /// An upcoming clock change affects a schedule's times.
     ClockChange,
-    /// A node is gone.
+    /// A node was lost.
     NodeLost,
 }
 
@@ -34,39 +34,39 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The rule.
     pub rule_id: Uuid,
     /// See [`Kind`].
     pub kind: Kind,
-    /// What happened, by its key; unique within the rule.
+    /// A key that identifies the event; unique within the rule.
     pub occurrence: String,
-    /// The schedule, unless it is about a node.
+    /// The schedule, unless the alert concerns a node.
     pub schedule_id: Option<Uuid>,
-    /// The name of the schedule or node then.
+    /// The name of the schedule or node at that time.
     pub subject: String,
-    /// The latest run that it is about.
+    /// The latest run concerned.
     pub run_id: Option<Uuid>,
-    /// The fire that it is about.
+    /// The fire concerned.
     pub fire_id: Option<Uuid>,
-    /// Why, in words; it may repeat what passed through.
+    /// The reason, as text; it may contain user data.
     pub detail: Option<String>,
-    /// How many failures in a row, or fires, it stands for.
+    /// The number of failures in a row, or of fires.
     pub count: i64,
     /// When it began.
     pub began_at: Timestamp,
     /// When it last happened.
     pub last_at: Timestamp,
-    /// When it was over; what only happens is over at once.
+    /// When it was over; for a momentary event, at once.
     pub ended_at: Option<Timestamp>,
-    /// From when on there is something to tell; null if there is nothing.
+    /// When it may be sent; null if it is not to be sent.
     pub tell_at: Option<Timestamp>,
-    /// When it was told first.
+    /// When it was first sent.
     pub told_at: Option<Timestamp>,
-    /// When somebody said that they see to it.
+    /// When it was acknowledged.
     pub acknowledged_at: Option<Timestamp>,
-    /// Who.
+    /// Who acknowledged it.
     pub acknowledged_by: Option<String>,
 }
 

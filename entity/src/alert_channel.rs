@@ -1,11 +1,11 @@
-//! A way to tell people of alerts.
+//! A channel that delivers alerts to people.
 
 use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// How it tells them.
+/// The kind of a channel.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -14,19 +14,19 @@ use crate::Timestamp;
 pub enum Kind {
     /// A signed request.
     Webhook,
-    /// A request in the form that Slack and its like take.
+    /// A request for Slack and compatible services.
     Slack,
     /// A mail by SMTP.
     Email,
     /// A card for Microsoft Teams.
     Teams,
-    /// Events for PagerDuty, an incident for each alert.
+    /// Events for PagerDuty, one incident per alert.
     Pagerduty,
     /// Alerts for Opsgenie.
     Opsgenie,
 }
 
-/// A channel's secrets as they are kept. A debug print has nothing of them.
+/// A channel's secrets as they are stored. Debug output omits them.
 #[derive(Clone, PartialEq, Eq, DeriveValueType)]
 pub struct Sealed(pub String);
 
@@ -44,24 +44,24 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Unique among the namespace's channels.
     pub name: String,
     /// See [`Kind`].
     pub kind: Kind,
-    /// What may be shown of it.
+    /// The public part of its configuration.
     #[sea_orm(column_type = "JsonBinary")]
     pub shown: Json,
-    /// Which key opens what may not; null where there is nothing of it.
+    /// The key that decrypts the confidential part; null if there is none.
     pub key_id: Option<String>,
-    /// What may not: nonce and ciphertext in base64, or nothing.
+    /// The confidential part: nonce and ciphertext in base64, or empty.
     pub sealed: Sealed,
-    /// Counts the changes from 1.
+    /// The version, counted from 1.
     pub version: i32,
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,

@@ -1,18 +1,18 @@
-//! How far what happens has been looked at for alerts.
+//! How far events have been read for alerts.
 
 use sea_orm::entity::prelude::*;
 
-/// One feed.
+/// The cursor of one feed.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "alert_cursor")]
 pub struct Model {
-    /// Its name.
+    /// The feed's name.
     #[sea_orm(primary_key, auto_increment = false)]
     pub feed: String,
-    /// The stamp, or instant, up to which it was read.
+    /// The change stamp or instant up to which it was read.
     pub changed: i64,
-    /// The last row with it that was read.
+    /// The last row with that stamp that was read.
     pub key: Uuid,
 }
 

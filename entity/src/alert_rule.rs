@@ -1,4 +1,4 @@
-//! Who is told of what.
+//! Alert rules: which events are reported to which channels.
 
 use sea_orm::entity::prelude::*;
 
@@ -12,28 +12,28 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Unique among the namespace's rules.
     pub name: String,
-    /// What it looks for, when it tells and whom.
+    /// What it watches for, when it sends messages, and to which channels.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Whether it does anything.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// What happened before is none of its business: when it was made, or last enabled.
+    /// When it was created or last enabled: earlier events are ignored.
     pub since: Timestamp,
-    /// It tells nothing before.
+    /// It sends nothing before this time.
     pub muted_until: Option<Timestamp>,
     /// Who muted it.
     pub muted_by: Option<String>,
-    /// Why.
+    /// Why it was muted.
     pub muted_reason: Option<String>,
-    /// Counts the changes from 1; muting is none.
+    /// The version, counted from 1; muting does not change it.
     pub version: i32,
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,

@@ -12,26 +12,26 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant, if it concerns one.
+    /// The namespace, if it concerns one.
     pub namespace_id: Option<Uuid>,
-    /// When.
+    /// When the change was made.
     pub at: Timestamp,
-    /// Who: a user's name, a token's name, `system`.
+    /// Who made the change: a user's name, a token's name, `system`.
     pub actor: String,
-    /// From where: an address, `cli`.
+    /// Where the change came from: an address, `cli`.
     pub source: String,
-    /// What was done: `schedule.pause`.
+    /// The action: `schedule.pause`.
     pub action: String,
-    /// The key of what it was done to.
+    /// The key of the object that was changed.
     pub subject_id: Option<Uuid>,
-    /// Its name.
+    /// The object's name.
     pub subject: String,
-    /// Why, in the actor's words.
+    /// The reason, in the actor's words.
     pub reason: Option<String>,
-    /// How it was, without secrets.
+    /// The state before, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub before: Option<Json>,
-    /// How it is, without secrets.
+    /// The state after, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub after: Option<Json>,
 }

@@ -1,49 +1,49 @@
-//! An order to run a schedule for instants of the past.
+//! A request to run a schedule for past instants.
 
 use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// Which instants of the window are wanted.
+/// Which instants of the window are included.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Those that nothing has run for.
+    /// Instants that nothing has run for.
     Missing,
-    /// And those whose runs all failed.
+    /// Also those whose runs have all failed.
     MissingAndFailed,
-    /// And those that succeeded: all but the ones at work.
+    /// Also those that succeeded: all except those at work.
     All,
 }
 
-/// In which order.
+/// The order in which fires start.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// As time went.
+    /// Chronological.
     OldestFirst,
-    /// The most recent first.
+    /// Most recent first.
     NewestFirst,
 }
 
-/// Where a backfill stands.
+/// The state of a backfill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Starts runs.
+    /// Its runs are being started.
     Running,
-    /// Starts none; those at work go on.
+    /// No runs are started; those at work continue.
     Paused,
-    /// Somebody stopped it. Its last runs may still be ending.
+    /// It was stopped on request. Its last runs may still be ending.
     Cancelled,
-    /// Each of its fires has come to an end.
+    /// Each of its fires has ended.
     Completed,
 }
 
@@ -55,13 +55,13 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The version whose timing named the instants.
+    /// The version whose timing produced the instants.
     pub schedule_version: i32,
-    /// Begin of the window, inclusive.
+    /// Start of the window, inclusive.
     pub from_at: Timestamp,
     /// End of the window, exclusive.
     pub to_at: Timestamp,
@@ -71,18 +71,18 @@ pub struct Model {
     pub fire_order: Order,
     /// How many of its runs may be alive at once.
     pub concurrency: i32,
-    /// How many fires it has.
+    /// The number of its fires.
     pub total: i32,
     /// See [`State`].
     pub state: State,
-    /// Why somebody ordered it.
+    /// Why it was requested.
     pub reason: String,
-    /// Laid over the schedule's context, key by key.
+    /// Merged into the schedule's context, key by key.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub context: Option<Json>,
-    /// Who.
+    /// Who requested it.
     pub created_by: String,
-    /// When.
+    /// When it was requested.
     pub created_at: Timestamp,
     /// Who paused it, while it is paused.
     pub paused_by: Option<String>,
@@ -92,11 +92,11 @@ pub struct Model {
     pub paused_reason: Option<String>,
     /// Who stopped it.
     pub cancelled_by: Option<String>,
-    /// Why.
+    /// Why it was stopped.
     pub cancel_reason: Option<String>,
-    /// When.
+    /// When it was stopped.
     pub cancelled_at: Option<Timestamp>,
-    /// When the last of its fires came to an end.
+    /// When the last of its fires ended.
     pub finished_at: Option<Timestamp>,
 }
 

@@ -4,13 +4,13 @@ use sea_orm::entity::prelude::*;
 
 use crate::{Timestamp, fire::Kind};
 
-/// What became of it.
+/// The state of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Waits for its turn.
+    /// Waiting for its turn.
     Pending,
-    /// Its run is alive. Unique together with schedule and instant: the guarantee.
+    /// Its run is alive. A unique key over schedule and instant guarantees that there is only one.
     Running,
     /// Its run succeeded.
     Succeeded,
@@ -18,7 +18,7 @@ pub enum State {
     Failed,
     /// Its run was stopped, or it never had one.
     Cancelled,
-    /// It was not wanted any more when its turn came.
+    /// It was no longer needed when its turn came.
     Skipped,
 }
 
@@ -30,14 +30,14 @@ pub struct Model {
     /// The backfill.
     #[sea_orm(primary_key, auto_increment = false)]
     pub backfill_id: Uuid,
-    /// Its place in the order, from 0.
+    /// Its position in the order, from 0.
     #[sea_orm(primary_key, auto_increment = false)]
     pub position: i32,
     /// The backfill's schedule.
     pub schedule_id: Uuid,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// What the clock did there.
+    /// The effect of a clock change at that instant.
     pub kind: Kind,
     /// See [`State`].
     pub state: State,
@@ -47,7 +47,7 @@ pub struct Model {
     pub detail: Option<String>,
     /// When its run was queued.
     pub started_at: Option<Timestamp>,
-    /// When it came to its end.
+    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! Calendars: named sets of local time that suppress fires of the schedules that name them.
+//! Calendars: named sets of local times that suppress fires of the schedules that refer to them.
 
 use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use crate::Timestamp;
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Those inside are suppressed.
+    /// Fires inside it are suppressed.
     Exclude,
-    /// Those outside are.
+    /// Fires outside it are suppressed.
     Only,
 }
 
@@ -26,20 +26,20 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// Unique among the namespace's living calendars.
+    /// Unique among the namespace's calendars that are not deleted.
     pub name: String,
     /// See [`Mode`].
     pub mode: Mode,
-    /// The dates, weekdays, ranges and windows that it names.
+    /// Its dates, weekdays, ranges and windows.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Counts the changes from 1.
+    /// The version, counted from 1.
     pub version: i32,
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,

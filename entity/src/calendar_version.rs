@@ -1,10 +1,10 @@
-//! What a calendar was before a change. Never changed once written.
+//! A calendar's state before a change. Never changed once written.
 
 use sea_orm::entity::prelude::*;
 
 use crate::{Timestamp, calendar::Mode};
 
-/// What a calendar was.
+/// A former version of a calendar.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "calendar_version")]
@@ -12,15 +12,15 @@ pub struct Model {
     /// The calendar.
     #[sea_orm(primary_key, auto_increment = false)]
     pub calendar_id: Uuid,
-    /// As it counted then.
+    /// The calendar's version number at that time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
-    /// What it did to fires.
+    /// Its mode at that time.
     pub mode: Mode,
-    /// What it named.
+    /// Its definition at that time.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// When the next version took its place.
+    /// When the next version replaced it.
     pub ended_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! A limit on how many runs are at work at once, shared by the schedules that name it.
+//! A limit on how many runs are at work at once, shared by the schedules that refer to it.
 
 use sea_orm::entity::prelude::*;
 
@@ -12,17 +12,17 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Unique in the namespace.
     pub name: String,
-    /// So many of its runs are at work at once.
+    /// Maximum number of its runs at work at once.
     pub max_runs: i32,
-    /// Counts its changes.
+    /// The number of its changes.
     pub version: i32,
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,

@@ -1,20 +1,20 @@
-//! The ledger: one row for each instant at which a schedule was due, saying what became of it.
+//! The ledger: one row for each instant at which a schedule was due, with its outcome.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What became of a fire.
+/// The outcome of a fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The intent is written, the hand-off is not: nothing runs yet.
+    /// The intent is written, but not handed over: nothing runs yet.
     Pending,
-    /// Handed over: there is a run.
+    /// Handed over: a run exists.
     Started,
     /// Decided not to run.
     Skipped,
-    /// Nobody claimed it in time, and the policy does not make up for it.
+    /// No node claimed it in time, and the policy does not catch up on it.
     Missed,
     /// Missed, and a later fire ran for it.
     Collapsed,
@@ -22,7 +22,7 @@ pub enum Verdict {
     Abandoned,
 }
 
-/// Why.
+/// Why a fire has its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 pub enum Reason {
@@ -30,23 +30,23 @@ pub enum Reason {
     AwaitingHandoff,
     /// Started when it was due, or within two seconds of that.
     OnTime,
-    /// Started later than that, though it was not missed.
+    /// Started later than that, but not missed.
     Late,
-    /// Missed, and made up for: by the catch-up policy, or after a pause.
+    /// Missed, and run later: by the catch-up policy, or after a pause.
     CaughtUp,
     /// Started by recovery after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
-    /// A run of the same schedule was alive: it waits, or waited, until that had settled.
+    /// A run of the same schedule was alive: the fire waits, or waited, until that run had settled.
     Buffered,
-    /// A run of the same schedule was alive, and as many fires waited as may.
+    /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
-    /// Its namespace had started as many fires in that minute as its quota allows.
+    /// Its namespace had used up its quota of fires for that minute.
     Quota,
-    /// It waited, and somebody took it out of the buffer.
+    /// It waited, and was removed from the buffer on request.
     Purged,
-    /// A later fire of the same schedule took its place.
+    /// A later fire of the same schedule replaced it.
     Replaced,
     /// The schedule was paused.
     Paused,
@@ -62,21 +62,21 @@ pub enum Reason {
     Outage,
     /// Missed longer ago than the catch-up window.
     CatchUpWindow,
-    /// Missed, and over the number that the catch-up policy runs.
+    /// Missed, and beyond the number that the catch-up policy runs.
     CatchUpLimit,
     /// A calendar of the schedule suppresses it.
     Calendar,
-    /// Somebody asked for it to be skipped.
+    /// A user requested that it be skipped.
     ByRequest,
-    /// Recovery tried as often as it may.
+    /// Recovery used up its tries.
     AttemptsExhausted,
-    /// Recovery found it too late.
+    /// It was too old when recovery found it.
     TooOld,
-    /// Nothing had accounted for it, and a backfill started it.
+    /// It had no row in the ledger, and a backfill started it.
     Backfilled,
 }
 
-/// What a fire is made up for.
+/// What a catch-up fire makes up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum MadeUpFor {
@@ -86,11 +86,11 @@ pub enum MadeUpFor {
     Pause,
 }
 
-/// What the clock did at a fire's local time.
+/// The effect of a clock change on a fire's local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Kind {
-    /// Nothing.
+    /// None.
     Normal,
     /// The local time did not exist; the fire was moved to the end of the gap.
     Shifted,
@@ -100,23 +100,23 @@ pub enum Kind {
     SecondOfTwo,
 }
 
-/// One fire, or a range of fires of one fate.
+/// One fire, or a range of fires with the same verdict.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "fire")]
 pub struct Model {
-    /// Key. A run that a fire starts has the same key, so a fire cannot start two.
+    /// Key. A run that a fire starts has the same key, so a fire cannot start two runs.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// The schedule. Unique together with `scheduled_at`: the guarantee.
+    /// The schedule. A unique key over it and `scheduled_at` guarantees one row per instant.
     pub schedule_id: Uuid,
     /// The version of the schedule that was claimed.
     pub schedule_version: i32,
-    /// The instant of the timing.
+    /// The scheduled instant.
     pub scheduled_at: Timestamp,
-    /// The same with its jitter, or with the spacing of a catch-up.
+    /// `scheduled_at` plus its jitter, or plus the spacing of a catch-up.
     pub due_at: Timestamp,
     /// The last instant that this row accounts for; `scheduled_at` unless it is a range.
     pub last_scheduled_at: Timestamp,
@@ -128,8 +128,8 @@ pub struct Model {
     pub verdict: Verdict,
     /// See [`Reason`].
     pub reason: Reason,
-    /// What the reason names: the run in the way, the error of the last hand-off, the calendar, who
-    /// asked for it and why; of one that was not in time, what kept it.
+    /// Details of the reason: the blocking run, the error of the last hand-off, the calendar, who
+    /// requested it and why; for a late fire, what delayed it.
     pub detail: Option<String>,
     /// The node that claimed it.
     pub claimed_by: Option<Uuid>,
@@ -137,18 +137,18 @@ pub struct Model {
     pub claimed_at: Timestamp,
     /// When the verdict was final.
     pub decided_at: Option<Timestamp>,
-    /// The run, from the hand-off on; of one that did not run by itself, the backfill's that made up
-    /// for it.
+    /// The run, from the hand-off on; for a fire that did not run itself, the run of the backfill
+    /// that made up for it.
     pub run_id: Option<Uuid>,
-    /// Its place among the fires of the schedule that wait for a run to settle, the lowest first;
-    /// null if it does not wait for that.
+    /// Its position among the schedule's fires that wait for a run to settle, lowest first; null if
+    /// it does not wait for one.
     pub queue_position: Option<i64>,
     /// How often recovery has tried to hand it over.
     pub recovery_attempts: i32,
     /// When recovery last tried.
     pub recovery_at: Option<Timestamp>,
-    /// Set on a fire that runs although it was missed. Such fires skip each other never: they
-    /// follow one another.
+    /// Set on a fire that runs although it was missed. Such fires never skip each other: they run
+    /// one after another.
     pub made_up_for: Option<MadeUpFor>,
 }
 

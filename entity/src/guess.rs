@@ -1,21 +1,21 @@
-//! How often somebody guessed at a password lately: at a name, from an address, or both.
+//! Recent wrong guesses at passwords: for a name, from an address, or both.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What is left of one allowance. It fills up by itself.
+/// The rest of one allowance. It refills over time.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "guess")]
 pub struct Model {
-    /// A hash of whose allowance it is: what was typed in for a name does not stand here.
+    /// A hash of the name or address that the allowance is for: the entered name itself is not
+    /// stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: String,
-    /// How long it takes until there is one more guess.
+    /// How long it takes until one more guess is available.
     pub pause_ms: i64,
-    /// When all of them are there again, if nobody guesses before: a pause for each that is
-    /// missing.
+    /// When the allowance is full again if no further guess is made: one pause per missing guess.
     pub full_at: Timestamp,
 }
 

@@ -1,4 +1,5 @@
-//! The answers to mutations that carried a key, so that a repeated call is answered, not done.
+//! The answers to mutations that carried a key, so that a repeated call returns the stored answer
+//! instead of executing again.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,18 +10,18 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "idempotency")]
 pub struct Model {
-    /// Who called.
+    /// The caller.
     #[sea_orm(primary_key, auto_increment = false)]
     pub actor: String,
     /// The caller's key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub key: String,
-    /// The mutation and a hash of its arguments: the same key with others is refused.
+    /// The mutation and a hash of its arguments: the same key with different arguments is rejected.
     pub request: String,
-    /// What the call made or changed.
+    /// What the call created or changed.
     #[sea_orm(column_type = "JsonBinary")]
     pub answer: Json,
-    /// When.
+    /// When the call was made.
     pub at: Timestamp,
 }
 

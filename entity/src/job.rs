@@ -1,28 +1,28 @@
-//! An attempt at a task that a worker carries out.
+//! An attempt at a task that a worker executes.
 
 use sea_orm::entity::prelude::*;
 
 use crate::{Strings, Timestamp};
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(12))", rename_all = "snake_case")]
 pub enum State {
-    /// For a worker.
+    /// Waiting for a worker.
     Waiting,
-    /// A worker is at it.
+    /// A worker has it.
     Held,
     /// The worker completed it.
     Succeeded,
     /// The worker failed it.
     Failed,
-    /// The worker was not heard for too long.
+    /// The worker was silent for too long.
     Lost,
-    /// Nobody waits for it any more.
+    /// No attempt waits for it any more.
     Cancelled,
 }
 
-/// One job. It goes away soon after the attempt that waits for it has seen how it ended.
+/// One job. It is removed soon after the attempt that waits for it has seen how it ended.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "job")]
@@ -30,59 +30,60 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The run whose attempt it is.
     pub run_id: Uuid,
-    /// The task of the run, by its name there.
+    /// The run's task, by its name in the workflow.
     pub run_task: String,
     /// Number of the attempt, from 1.
     pub attempt: i32,
     /// See [`State`].
     pub state: State,
-    /// Where workers look for it.
+    /// The queue from which workers take it.
     pub queue: String,
-    /// What the worker is to do, by its name there.
+    /// The worker's task to run, by its name in the worker.
     pub task: String,
-    /// What the worker must have.
+    /// The tags that the worker must have.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub tags: Option<Strings>,
-    /// What it is given.
+    /// The task's input.
     #[sea_orm(column_type = "JsonBinary")]
     pub input: Json,
-    /// What it is told of the run.
+    /// What the worker receives about the run.
     #[sea_orm(column_type = "JsonBinary")]
     pub about: Json,
-    /// That of its run: the highest is taken first.
+    /// The priority of its run: the highest is taken first.
     pub priority: i16,
     /// How long the attempt may take.
     pub timeout_ms: i64,
-    /// When it was made: of one priority the oldest is taken first.
+    /// When it was created: among equal priorities, the oldest is taken first.
     pub created_at: Timestamp,
-    /// Until then somebody waits for it for certain: the node says so again and again.
+    /// An attempt is certain to wait for it until then: its node extends this repeatedly.
     pub awaited_until: Timestamp,
-    /// Who has it.
+    /// The worker that has it.
     pub worker_id: Option<Uuid>,
-    /// What each word of that worker about it names; another one for each that takes it.
+    /// The token that this worker's reports must carry; each worker that takes the job gets a new
+    /// one.
     pub token: Option<String>,
     /// When it was taken.
     pub taken_at: Option<Timestamp>,
-    /// Its worker is lost then, unless it is heard before.
+    /// When its worker counts as lost, unless it reports before.
     pub lease_until: Option<Timestamp>,
-    /// How long the lease lasts from one word to the next.
+    /// How long each report extends the lease.
     pub lease_ms: i64,
-    /// Whether the worker is to end it.
+    /// Whether the worker should end it.
     pub stop: bool,
-    /// How many lines of what it printed were taken.
+    /// How many log lines were accepted.
     pub lines: i64,
-    /// How many bytes these have.
+    /// How many bytes these lines have.
     pub line_bytes: i64,
-    /// What came out.
+    /// The result.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,
     /// Why it failed.
     pub error: Option<String>,
-    /// Whether the worker says that another attempt would fail as well.
+    /// Whether the worker reports that another attempt would fail as well.
     pub is_final: bool,
     /// When it ended.
     pub ended_at: Option<Timestamp>,

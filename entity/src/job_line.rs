@@ -1,4 +1,4 @@
-//! A line that a worker has printed and that is not in the attempt's log yet.
+//! A line that a worker has printed and that has not reached the attempt's log yet.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "job_line")]
 pub struct Model {
-    /// Of which job.
+    /// The job.
     #[sea_orm(primary_key, auto_increment = false)]
     pub job_id: Uuid,
-    /// Its place, from 1.
+    /// Its number, from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
     /// When it arrived.

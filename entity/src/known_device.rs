@@ -14,7 +14,7 @@ pub struct Model {
     pub id: String,
     /// The user who signed in.
     pub user_id: Uuid,
-    /// Their last sign-in there.
+    /// The user's last sign-in from that browser.
     pub used_at: Timestamp,
 }
 

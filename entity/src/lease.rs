@@ -1,10 +1,10 @@
-//! A term of ownership of a service that one node does for all.
+//! The lease of a service that one node runs for all.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One term.
+/// One lease.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "lease")]
@@ -14,9 +14,9 @@ pub struct Model {
     pub name: String,
     /// The node that holds it.
     pub holder: Uuid,
-    /// Counts the holders.
+    /// The number of holders so far.
     pub epoch: i64,
-    /// End of the term, on the database's clock.
+    /// The end of the term, by the database's clock.
     pub until_at: Timestamp,
 }
 

@@ -1,7 +1,7 @@
-//! The rows: one SeaORM entity a table, and the enums of their states.
+//! The rows: one SeaORM entity per table, and the enums of their states.
 //!
-//! No rules live here, and nothing outside the server's store and engine sees a row: the API has
-//! structs of its own. Conventions of every table:
+//! No rules live here, and only the server's store and engine see rows: the API has its own types.
+//! Conventions of every table:
 //!
 //! - keys are UUID v7, so the order of the keys is the order of creation;
 //! - instants are whole milliseconds since 1970 in UTC ([`Timestamp`]), durations whole

@@ -9,17 +9,17 @@ use crate::{Timestamp, user::Role};
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "membership")]
 pub struct Model {
-    /// Who.
+    /// The user.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: Uuid,
-    /// Where.
+    /// The namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
     /// See [`Role`].
     pub role: Role,
-    /// Whether they see contexts, outputs and logs there.
+    /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 

@@ -9,18 +9,18 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "module")]
 pub struct Model {
-    /// The tenant.
+    /// The namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
     /// Unique in the namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// What its file declared, secrets masked.
+    /// The content of its file, with secrets masked.
     #[sea_orm(column_type = "JsonBinary")]
     pub declared: Json,
     /// Who deployed it.
     pub deployed_by: String,
-    /// When.
+    /// When it was deployed.
     pub deployed_at: Timestamp,
 }
 

@@ -1,10 +1,10 @@
-//! A tenant: an isolated world of schedules, workflows, runs, tokens and people.
+//! A namespace: an isolated set of schedules, workflows, runs, tokens and users.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One tenant.
+/// One namespace.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "namespace")]
@@ -15,12 +15,12 @@ pub struct Model {
     /// Unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// How many days its settled history is kept; as the server is configured without.
+    /// How many days its settled history is kept; null for the server's setting.
     pub retention_days: Option<i32>,
-    /// The quotas that differ from those of the configuration; null for none.
+    /// The quotas that differ from the configured ones; null for none.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub quotas: Option<Json>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 

@@ -1,19 +1,19 @@
-//! One life of a server process. A restart is a new row: what the old life held, the new one does
-//! not.
+//! One life of a server process. A restart is a new row: the new life does not hold what the old
+//! one held.
 
 use sea_orm::entity::prelude::*;
 
 use crate::{Strings, Timestamp};
 
-/// Whether it can hold anything.
+/// The state of a node: whether it can hold work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
     /// Its heartbeat is fresh.
     Alive,
-    /// It said goodbye.
+    /// It has left in good order.
     Left,
-    /// Its heartbeat expired, or its name started anew. It can never come back.
+    /// Its heartbeat expired, or a process with its name was started. It can never come back.
     Dead,
 }
 
@@ -21,11 +21,11 @@ pub enum State {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum BeatsIn {
-    /// Into this row, each of them.
+    /// Every heartbeat is written to this row.
     #[default]
     Database,
-    /// Into Redis. Into this row only when Redis does not take them, and when somebody doubts that
-    /// the node is alive.
+    /// To Redis. Written to this row only if Redis rejects them, or if another node doubts that
+    /// this node is alive.
     Redis,
 }
 
@@ -37,51 +37,52 @@ pub struct Model {
     /// Key, new at each start.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The name that the operator knows.
+    /// The name by which operators know it.
     pub name: String,
-    /// Counts the lives of that name from 1.
+    /// The number of this life among those with the same name, from 1.
     pub incarnation: i32,
     /// See [`State`].
     pub state: State,
-    /// Version of the program.
+    /// The version of the program.
     pub version: String,
-    /// Version of the zone data that it computes with.
+    /// The version of the zone data in use.
     pub zone_data: String,
-    /// The last migration that its program knows.
+    /// The last migration that its program contains.
     pub schema: String,
-    /// The process, as its machine tells it from others; empty where it does not. See the server's
-    /// `engine::cluster`.
+    /// Identifies the process on its machine; empty if the system does not provide it. See the
+    /// server's `engine::cluster`.
     pub process: String,
-    /// What it does: `api`, `scheduler`, `worker`.
+    /// Its roles: `api`, `scheduler`, `worker`.
     #[sea_orm(column_type = "JsonBinary")]
     pub roles: Strings,
-    /// What runs may ask of the node that takes them.
+    /// The tags that runs can require.
     #[sea_orm(column_type = "JsonBinary")]
     pub tags: Strings,
-    /// How many runs it takes at once.
+    /// The maximum number of runs that it executes at once.
     pub capacity: i32,
-    /// How many it held at its last heartbeat.
+    /// How many runs it held at its last heartbeat.
     pub held: i32,
-    /// How far its clock was ahead of the database's then.
+    /// How far its clock was ahead of the database's at that time.
     pub clock_offset_ms: i64,
-    /// On the database's clock.
+    /// When it started, by the database's clock.
     pub started_at: Timestamp,
-    /// The last heartbeat that was written here, on the database's clock.
+    /// The last heartbeat written here, by the database's clock.
     pub heartbeat_at: Timestamp,
     /// See [`BeatsIn`].
     pub beats_in: BeatsIn,
-    /// Since when somebody doubts that a node whose heartbeats go elsewhere is alive; a heartbeat
-    /// that is written here is the answer.
+    /// Since when another node has doubted that this node, whose heartbeats go elsewhere, is alive;
+    /// writing a heartbeat here answers the doubt.
     pub doubted_at: Option<Timestamp>,
-    /// Why it cannot reach Redis, if it is to and cannot.
+    /// Why it cannot reach Redis, if it should and cannot.
     pub redis_problem: Option<String>,
-    /// Since when it only brings to an end what it holds.
+    /// Since when it only finishes the work that it holds.
     pub draining_at: Option<Timestamp>,
-    /// Since when it takes nothing on because somebody drained it. Not while it shuts down.
+    /// Since when it has taken no new work because an operator drained it. Not set during a
+    /// shutdown.
     pub drained_at: Option<Timestamp>,
     /// Who drained it.
     pub drained_by: Option<String>,
-    /// Why.
+    /// Why it was drained.
     pub drain_reason: Option<String>,
     /// When it left or was declared dead.
     pub ended_at: Option<Timestamp>,

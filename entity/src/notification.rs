@@ -4,15 +4,15 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// Where it stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
-    /// It is to be sent, or sent again.
+    /// To be sent, or to be sent again.
     Pending,
-    /// The receiver took it.
+    /// The receiver accepted it.
     Sent,
-    /// It was tried as often as it may be.
+    /// All permitted attempts failed.
     Dead,
 }
 
@@ -21,36 +21,36 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "notification")]
 pub struct Model {
-    /// Key; the same over all attempts, for the receiver.
+    /// Key; the same for all attempts, so that the receiver can recognise a duplicate.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// The rule that it is of; null for a test.
+    /// Its rule; null for a test.
     pub rule_id: Option<Uuid>,
-    /// The channel that it goes to.
+    /// The channel that it is sent to.
     pub channel_id: Uuid,
     /// See [`State`].
     pub state: State,
-    /// In one line.
+    /// The subject, one line.
     pub subject: String,
-    /// What it tells.
+    /// The content.
     #[sea_orm(column_type = "JsonBinary")]
     pub body: Json,
-    /// How many alerts it stands for.
+    /// The number of alerts in it.
     pub alerts: i64,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: i32,
-    /// Not to be tried before.
+    /// The next attempt is not made before this.
     pub next_attempt_at: Timestamp,
     /// Why the last attempt failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have it, or were refused; null before any was.
+    /// Which recipients of a mail have received or refused it; null before the first.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub progress: Option<Json>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was sent or given up.
+    /// When it was sent, or when its delivery was given up.
     pub settled_at: Option<Timestamp>,
 }
 

@@ -1,10 +1,10 @@
-//! The last call to the watchdog of a schedule: what is to be said, or was.
+//! The latest call to a schedule's watchdog: pending, or sent.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What a call says.
+/// What a call reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum Event {
@@ -16,7 +16,7 @@ pub enum Event {
     Failure,
 }
 
-/// One schedule's; what is newer takes its place.
+/// The ping of one schedule; a newer event replaces it.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "ping")]
@@ -26,19 +26,19 @@ pub struct Model {
     pub schedule_id: Uuid,
     /// See [`Event`].
     pub event: Event,
-    /// The run that it is about.
+    /// The run concerned.
     pub run_id: Uuid,
     /// When that happened.
     pub happened_at: Timestamp,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: i32,
-    /// How many attempts have failed since a call last arrived, whatever they said.
+    /// How many attempts have failed since a call last arrived, for any event.
     pub failures: i32,
-    /// Not to be tried before; null: there is nothing to send.
+    /// The next attempt is not made before this; null if there is nothing to send.
     pub next_attempt_at: Option<Timestamp>,
     /// Why the last attempt failed, if it did.
     pub error: Option<String>,
-    /// When a call last arrived, whatever it said.
+    /// When a call last arrived, for any event.
     pub sent_at: Option<Timestamp>,
 }
 

@@ -4,15 +4,15 @@ use sea_orm::entity::prelude::*;
 
 use crate::{Strings, Timestamp};
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Waits for a node with room.
+    /// Waiting for a node with room.
     Queued,
-    /// A node works on it.
+    /// A node is executing it.
     Running,
-    /// An attempt failed; waits for the next.
+    /// An attempt failed; waiting for the next one.
     Retrying,
     /// Done.
     Succeeded,
@@ -20,12 +20,12 @@ pub enum State {
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// Stopped by somebody.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
 }
 
 impl State {
-    /// Whether it will still change.
+    /// Whether the run can still change.
     pub fn is_live(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::Retrying => true,
@@ -42,7 +42,7 @@ pub enum Trigger {
     Schedule,
     /// A person or a tool.
     Manual,
-    /// Somebody had a settled run done again.
+    /// A repetition of a settled run on request.
     Retry,
     /// A backfill.
     Backfill,
@@ -56,70 +56,70 @@ pub struct Model {
     /// Key; the fire's, if a fire started it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule, if one was involved.
     pub schedule_id: Option<Uuid>,
     /// The fire that started it.
     pub fire_id: Option<Uuid>,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// The definition that it keeps to the end.
+    /// The version of the definition, fixed for the whole run.
     pub workflow_version: i32,
     /// See [`Trigger`].
     pub trigger: Trigger,
     /// See [`State`].
     pub state: State,
-    /// The instant that it stands for.
+    /// The instant that it is for.
     pub scheduled_at: Timestamp,
-    /// When it was to start, with jitter.
+    /// When it was due, with jitter.
     pub due_at: Timestamp,
     /// When it was handed over.
     pub created_at: Timestamp,
-    /// Not to be started before.
+    /// The next attempt does not start before this.
     pub available_at: Timestamp,
-    /// Start of the first attempt.
+    /// The start of the first attempt.
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
     /// The current attempt, from 1; 0 before the first.
     pub attempt: i32,
-    /// How many attempts its retry policy allows. A lost attempt does not use one up.
+    /// How many attempts its retry policy permits. A lost attempt does not count.
     pub max_attempts: i32,
     /// How often recovery has taken it from a dead node.
     pub recovery_attempts: i32,
     /// The node that holds it.
     pub node_id: Option<Uuid>,
-    /// The term of that hold; each new holder adds one. Every write of the holder names it.
+    /// The epoch of that hold; each new holder increments it. Every write of the holder names it.
     pub epoch: i64,
-    /// From then on any node may declare the attempt timed out, on the database's clock.
+    /// When any node may declare the attempt timed out, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// Why it ended badly.
+    /// The error, if it did not succeed.
     pub error: Option<String>,
-    /// When somebody asked to stop it.
+    /// When its cancellation was requested.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who.
+    /// Who requested that.
     pub cancel_by: Option<String>,
-    /// Why.
+    /// Why it was requested.
     pub cancel_reason: Option<String>,
-    /// JSON object that the tasks read.
+    /// A JSON object that the tasks read.
     #[sea_orm(column_type = "JsonBinary")]
     pub context: Json,
     /// Whether recovery started it or took it over.
     pub is_recovery: bool,
-    /// The same over all attempts, for the receiver.
+    /// The same for all attempts, so that the receiver can recognise a duplicate.
     pub idempotency_key: String,
-    /// The run that this one does again.
+    /// The run that this one repeats.
     pub retry_of: Option<Uuid>,
-    /// The group whose limit it counts in, as its schedule had it.
+    /// The group whose limit it counts against, as set in its schedule.
     pub group_id: Option<Uuid>,
-    /// While it waits: runs of a higher priority are taken first.
+    /// While it waits: runs with a higher priority are taken first.
     pub priority: i16,
-    /// The tags that the node must have that takes it; null for none.
+    /// The tags that its node must have; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
-    /// Where its first task goes, if that is known before the run: scheme, host and port, or
-    /// `command:` and a program. A node shares its places by it.
+    /// The target of its first task, if it is known before the run: scheme, host and port, or
+    /// `command:` and a program. A node divides its places by origin.
     pub origin: Option<String>,
     /// The backfill that it belongs to.
     pub backfill_id: Option<Uuid>,

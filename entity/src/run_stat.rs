@@ -1,21 +1,21 @@
-//! Roll-ups for charts: what settled in a namespace in a minute.
+//! Roll-ups for charts: what settled in a namespace, by minute.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One minute of one namespace; a minute in which nothing happened has no row.
+/// One minute of one namespace; a minute without events has no row.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "run_stat")]
 pub struct Model {
-    /// The tenant.
+    /// The namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
-    /// When the minute begins.
+    /// The start of the minute.
     #[sea_orm(primary_key, auto_increment = false)]
     pub minute: Timestamp,
-    /// Runs that ended in it, by their end.
+    /// Runs that ended in this minute, by state.
     pub succeeded: i64,
     /// See `run::State`, like the next two.
     pub failed: i64,
@@ -23,29 +23,29 @@ pub struct Model {
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// Those of them that recovery had started or taken over.
+    /// How many of them recovery had started or taken over.
     pub recovered: i64,
-    /// Those of them that had started, whose durations these are.
+    /// How many of them had started; the durations are of these.
     pub started: i64,
-    /// From start to end, added up.
+    /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
-    /// The longest.
+    /// The longest duration.
     pub duration_max_ms: i64,
-    /// Those of them that a fire had started, whose latenesses these are.
+    /// How many of them a fire had started; the latenesses are of these.
     pub fired: i64,
-    /// From the due time to the hand-off, added up.
+    /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,
-    /// The latest.
+    /// The greatest lateness.
     pub lateness_max_ms: i64,
-    /// Instants that were decided in it to be missed.
+    /// Instants whose verdict in this minute was missed.
     pub missed: i64,
-    /// Fires that were given up in it before they had a run.
+    /// Fires that were abandoned in this minute before they had a run.
     pub abandoned: i64,
-    /// Instants that were decided in it to be skipped.
+    /// Instants whose verdict in this minute was skipped.
     pub skipped: i64,
-    /// How the durations are spread: `size:count` with spaces between.
+    /// The distribution of the durations: `size:count`, separated by spaces.
     pub durations: String,
-    /// How the latenesses are spread, in the same way.
+    /// The distribution of the latenesses, in the same format.
     pub latenesses: String,
 }
 

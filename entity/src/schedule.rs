@@ -1,4 +1,4 @@
-//! When to do it: timing, zone, policies and context, pointing at a workflow.
+//! A schedule: timing, zone, policies and context, referring to a workflow.
 
 use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::{Keys, Strings, Timestamp};
 pub enum CatchUp {
     /// None of them runs.
     Skip,
-    /// The last of them runs, for all.
+    /// The last of them runs, on behalf of all.
     Latest,
     /// Each of them runs, up to a limit.
     All,
@@ -31,10 +31,10 @@ pub enum Overlap {
     Skip,
     /// The fire waits; while one waits, later ones are skipped.
     BufferOne,
-    /// The fire waits behind those that wait already, up to a limit.
+    /// The fire waits after those already waiting, up to a limit.
     BufferAll,
-    /// The run is asked to stop, and the fire waits until it has; one that waits already gives
-    /// way.
+    /// The run is asked to stop, and the fire waits until it has ended; a fire that is already
+    /// waiting is dropped.
     CancelOther,
     /// The run is ended at once, and the fire starts.
     TerminateOther,
@@ -42,7 +42,7 @@ pub enum Overlap {
     Allow,
 }
 
-/// What a fixed local time that the clock skips does.
+/// What happens to a fixed local time that the clock skips.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -55,7 +55,7 @@ pub enum DstGap {
     Skip,
 }
 
-/// In which pass a fixed local time that the clock repeats fires.
+/// In which pass a fixed local time fires if the clock repeats it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -66,7 +66,7 @@ pub enum DstOverlap {
     First,
     /// The last.
     Last,
-    /// Each.
+    /// Both.
     Both,
 }
 
@@ -78,24 +78,25 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// Unique among the namespace's living schedules.
+    /// Unique among the namespace's schedules that are not deleted.
     pub name: String,
-    /// For people.
+    /// A note for people.
     pub note: String,
-    /// For finding it again.
+    /// Labels for searching.
     #[sea_orm(column_type = "JsonBinary")]
     pub tags: Strings,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// Counts the definitions from 1. Pausing does not make a new one.
+    /// The version of the definition, counted from 1. Pausing does not create a new one.
     pub version: i32,
-    /// The last version that changed what a fire is, when it comes or whether it runs. Fires of an
-    /// earlier one are stale; what people only read, and what only orders runs, leaves it alone.
+    /// The last version that changed a fire's content, its time or whether it runs. Fires of an
+    /// earlier version are stale. Changes to texts for people, or to the order of runs, leave this
+    /// unchanged.
     pub fires_version: i32,
 
-    /// Cron, nickname, `@every` or `@at`: in union.
+    /// Cron expressions, nicknames, `@every` or `@at`; it fires at the union of all.
     #[sea_orm(column_type = "JsonBinary")]
     pub expressions: Strings,
     /// IANA name.
@@ -104,54 +105,54 @@ pub struct Model {
     pub dst_gap: DstGap,
     /// See [`DstOverlap`].
     pub dst_overlap: DstOverlap,
-    /// Where `@every` counts from.
+    /// The instant that `@every` counts from.
     pub anchor_at: Timestamp,
-    /// Fires from here on.
+    /// It does not fire before this.
     pub start_at: Option<Timestamp>,
-    /// Fires before here only.
+    /// It fires only before this.
     pub end_at: Option<Timestamp>,
-    /// Each fire is due up to so much after its scheduled time.
+    /// The maximum delay that is added to each fire's scheduled time.
     pub jitter_ms: i64,
     /// The calendars that suppress some of its fires; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub calendars: Option<Keys>,
-    /// After so many fires that started none is left.
+    /// The maximum number of fires that start; after them, none is left.
     pub max_fires: Option<i64>,
-    /// How many have started, or were on their way to it, since it was made.
+    /// How many fires have started or will start, since it was created.
     pub fire_count: i64,
-    /// How many fires an hour it has in its busiest minute, for the namespace's quota.
+    /// Its fires per hour at the rate of its busiest minute, for the namespace's quota.
     pub fires_an_hour: i64,
 
     /// See [`CatchUp`].
     pub catch_up: CatchUp,
     /// A fire that is claimed later than this after its due time was missed.
     pub grace_ms: i64,
-    /// For `all`: how many run at the most.
+    /// For `all`: the maximum number that run.
     pub catch_up_max: i32,
     /// For `all`: the time between two of them.
     pub catch_up_spacing_ms: i64,
-    /// What was missed longer ago than this never runs.
+    /// Fires missed longer ago than this never run.
     pub catch_up_window_ms: i64,
     /// See [`Overlap`].
     pub overlap: Overlap,
-    /// For `buffer_all`: how many fires wait at the most; 100 if it does not say.
+    /// For `buffer_all`: the maximum number of waiting fires; 100 if null.
     pub buffer_limit: Option<i32>,
-    /// The group that its runs share a limit with.
+    /// The concurrency group whose limit its runs share.
     pub group_id: Option<Uuid>,
-    /// Of its runs that wait: those of a higher priority are taken first.
+    /// While its runs wait: those with a higher priority are taken first.
     pub priority: i16,
-    /// A fire that has not started so long after its due time is skipped.
+    /// A fire that has not started this long after its due time is skipped.
     pub start_deadline_ms: Option<i64>,
-    /// JSON object that travels with each run.
+    /// A JSON object that is passed to each run.
     #[sea_orm(column_type = "JsonBinary")]
     pub context: Json,
-    /// How many days its settled history is kept; as its namespace's without.
+    /// How many days its settled history is kept; null for its namespace's setting.
     pub retention_days: Option<i32>,
-    /// Whom it calls; null for nobody. See the server's `engine::pings`.
+    /// The watchdog that it calls; null for none. See the server's `engine::pings`.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub ping: Option<Json>,
 
-    /// Stable hash of the id over 256.
+    /// A stable hash of the id, modulo 256.
     pub shard: i16,
     /// False while it is paused.
     pub enabled: bool,
@@ -159,21 +160,21 @@ pub struct Model {
     pub paused_reason: Option<String>,
     /// Who paused it.
     pub paused_by: Option<String>,
-    /// Since when.
+    /// Since when it is paused.
     pub paused_at: Option<Timestamp>,
-    /// When it resumes by itself.
+    /// When it resumes automatically.
     pub paused_until: Option<Timestamp>,
 
-    /// The cursor: the next instant of the timing that is not accounted for. Null: none is left.
+    /// The cursor: the next instant of the timing that is not accounted for. Null if none is left.
     pub next_scheduled_at: Option<Timestamp>,
-    /// The cursor with its jitter: when the planner claims it.
+    /// The cursor plus its jitter: when the planner claims it.
     pub next_fire_at: Option<Timestamp>,
     /// The last instant that was accounted for.
     pub last_fire_at: Option<Timestamp>,
 
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When its definition or pause last changed.
     pub updated_at: Timestamp,

@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One definition as it was.
+/// One version of a definition.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "schedule_version")]
@@ -12,7 +12,7 @@ pub struct Model {
     /// The schedule.
     #[sea_orm(primary_key, auto_increment = false)]
     pub schedule_id: Uuid,
-    /// Counts from 1.
+    /// The version number, from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
     /// The whole definition.
@@ -22,7 +22,7 @@ pub struct Model {
     pub change: String,
     /// Who changed it.
     pub changed_by: String,
-    /// When.
+    /// When it was changed.
     pub changed_at: Timestamp,
 }
 

@@ -1,10 +1,10 @@
-//! A value that tasks may use and nobody can read.
+//! A value that tasks can use but no user can read.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One secret of a namespace, sealed with a key that is not in the database.
+/// One secret of a namespace, encrypted with a key that is not in the database.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "secret")]
@@ -16,15 +16,15 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Unique within the namespace.
     pub name: String,
-    /// Which key opens it.
+    /// The key that decrypts it.
     pub key_id: String,
     /// Nonce and ciphertext in base64.
     pub sealed: String,
-    /// Counts the values from 1.
+    /// The number of the current value, from 1.
     pub version: i32,
     /// Who set the value.
     pub set_by: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When the value was set.
     pub updated_at: Timestamp,

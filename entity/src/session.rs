@@ -1,4 +1,4 @@
-//! A browser that is signed in.
+//! A signed-in browser.
 
 use sea_orm::entity::prelude::*;
 
@@ -12,20 +12,20 @@ pub struct Model {
     /// The cookie's value, hashed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: String,
-    /// Who signed in.
+    /// The user who signed in.
     pub user_id: Option<Uuid>,
-    /// From where.
+    /// The address that the user signed in from.
     pub address: Option<String>,
-    /// When.
+    /// When the user signed in.
     pub began_at: Option<Timestamp>,
-    /// Last use, to some minutes.
+    /// The last use, accurate to a few minutes.
     pub used_at: Option<Timestamp>,
-    /// Of the password that was given: another password ends the session.
+    /// A mark of the password used: a changed password ends the session.
     pub mark: Option<String>,
-    /// What tower-sessions keeps, as JSON.
+    /// The data of tower-sessions, as JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub data: Json,
-    /// From then on it is void.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 

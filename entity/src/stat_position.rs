@@ -1,4 +1,4 @@
-//! How far the change feed is counted into the roll-ups.
+//! How far the change feed has been counted into the roll-ups.
 
 use sea_orm::entity::prelude::*;
 
@@ -10,9 +10,9 @@ pub struct Model {
     /// The table.
     #[sea_orm(primary_key, auto_increment = false)]
     pub feed: String,
-    /// After this stamp,
+    /// Counting continues after this stamp,
     pub changed: i64,
-    /// and of those with the same stamp after this key.
+    /// and among rows with this stamp, after this key.
     pub id: Uuid,
 }
 

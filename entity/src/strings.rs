@@ -1,7 +1,7 @@
 use sea_orm::{FromJsonQueryResult, prelude::Uuid};
 use serde::{Deserialize, Serialize};
 
-/// A short list of texts in one JSON column: expressions, tags. (The derive reads and writes it by
+/// A short list of texts in one JSON column: expressions, tags. (The derive macro converts it with
 /// `serde_json`.)
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
 #[serde(transparent)]

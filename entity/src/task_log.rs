@@ -1,4 +1,4 @@
-//! What an attempt printed: a row holds one line, or several that were printed together.
+//! The output of an attempt: a row contains one line, or several that were printed together.
 
 use sea_orm::entity::prelude::*;
 
@@ -24,21 +24,21 @@ pub struct Model {
     /// The run.
     #[sea_orm(primary_key, auto_increment = false)]
     pub run_id: Uuid,
-    /// Orders the lines of a run: the attempt in the upper 32 bits, the line in the lower. Of a row
-    /// with several lines it is the last one's; those before it have the numbers before.
+    /// Orders the lines of a run: the attempt in the upper 32 bits, the line in the lower. A row of
+    /// several lines has the number of its last line; the others have the preceding numbers.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
     /// The task.
     pub task: String,
     /// The attempt.
     pub attempt: i32,
-    /// When it was read; the first of several.
+    /// When the line was read; for several, the first one.
     pub at: Timestamp,
-    /// See [`Stream`]. The first one's of several.
+    /// See [`Stream`]. For several lines, that of the first.
     pub stream: Stream,
-    /// Without the line's end; several are divided by line feeds.
+    /// The text without the final line ending; several lines are separated by line feeds.
     pub text: String,
-    /// Of several lines, the stream and the time of each; `None` for one line.
+    /// For several lines, the stream and time of each; `None` for one line.
     pub lines: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// Where an attempt stands.
+/// The state of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
@@ -12,15 +12,15 @@ pub enum State {
     Running,
     /// Done.
     Succeeded,
-    /// Ended badly.
+    /// Ended in failure.
     Failed,
     /// Took too long.
     TimedOut,
-    /// Stopped by somebody.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
-    /// The node that worked on it died or let go of it.
+    /// The node that worked on it died or released it.
     Lost,
-    /// Its turn never came: the tasks that it needs did not end as it asks for.
+    /// It never ran: the tasks that it needs did not end as `when` requires.
     Skipped,
 }
 
@@ -46,9 +46,9 @@ pub struct Model {
     pub started_at: Timestamp,
     /// End.
     pub finished_at: Option<Timestamp>,
-    /// Why it ended badly.
+    /// The error, if it did not succeed.
     pub error: Option<String>,
-    /// What the target gave back.
+    /// The target's output.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,
 }

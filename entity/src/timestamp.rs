@@ -2,7 +2,7 @@ use chrono::{DateTime, SubsecRound, Utc};
 use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
-/// An instant in UTC, in whole milliseconds since 1970-01-01: what every time column holds.
+/// An instant in UTC, in whole milliseconds since 1970-01-01: the type of every time column.
 #[derive(
     Clone,
     Copy,
@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The same instant as chrono's type. A value that chrono cannot hold (some 260,000 years
-    /// away) becomes the nearest that it can.
+    /// The same instant as chrono's type. A value outside chrono's range (some 260,000 years away)
+    /// becomes the nearest that chrono can represent.
     pub fn utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.0).unwrap_or(if self.0 < 0 {
             DateTime::<Utc>::MIN_UTC

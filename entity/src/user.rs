@@ -1,11 +1,11 @@
-//! A person who signs in here.
+//! A user of Carillon.
 
 use sea_orm::{FromJsonQueryResult, entity::prelude::*};
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What somebody may do. Each role may do all that the one before it may.
+/// What a user may do. Each role includes the permissions of the one before it.
 #[derive(
     Clone,
     Copy,
@@ -23,17 +23,17 @@ use crate::Timestamp;
 #[serde(rename_all = "snake_case")]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Role {
-    /// Look.
+    /// May look at everything in its namespaces.
     Viewer,
-    /// Trigger, cancel, retry, pause, resume.
+    /// May trigger, cancel, retry, pause and resume.
     Operator,
-    /// Make, change and delete schedules and workflows, deploy modules.
+    /// May create, change and delete schedules and workflows, and deploy modules.
     Editor,
-    /// People, tokens, secrets.
+    /// May manage people, tokens and secrets.
     Admin,
 }
 
-/// One person.
+/// One user.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "user")]
@@ -44,49 +44,49 @@ pub struct Model {
     /// Unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// What names that look alike have in common; unique.
+    /// A normal form that is equal for names that look alike; unique.
     #[sea_orm(unique)]
     pub name_key: String,
-    /// Argon2id, in PHC form; of a service account, of which nobody signs in, empty.
+    /// Argon2id, in PHC form; empty for a service account, which cannot sign in.
     pub password_hash: String,
-    /// What it may do in every namespace; without one it has what its memberships give it.
+    /// The role in every namespace; without one, only the memberships count.
     pub role: Option<Role>,
-    /// Whether it sees contexts, outputs and logs in every namespace.
+    /// Whether the user may see contexts, outputs and logs in every namespace.
     pub sees_payloads: bool,
-    /// Whether it is a program's: it cannot sign in, and has tokens only.
+    /// Whether it belongs to a program: it cannot sign in, and has only tokens.
     pub is_service: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Set when it may no longer sign in.
+    /// Set when the user is disabled and may no longer sign in.
     pub disabled_at: Option<Timestamp>,
-    /// Sessions that began before are over.
+    /// Sessions that began before this have ended.
     pub sessions_from: Option<Timestamp>,
     /// Last sign-in.
     pub signed_in_at: Option<Timestamp>,
-    /// The identity provider that knows them, if one does.
+    /// The identity provider that authenticates the user, if any.
     pub issuer: Option<String>,
-    /// As whom, for ever; unique for the issuer.
+    /// The user's permanent id there; unique per issuer.
     pub subject: Option<String>,
-    /// What their groups there let them do here, as of their last sign-in.
+    /// The permissions from the user's groups there, as of the last sign-in.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub given_elsewhere: Option<GivenElsewhere>,
     /// When that sign-in was.
     pub given_at: Option<Timestamp>,
 }
 
-/// What somebody may do because of their groups at an identity provider.
+/// The permissions from a user's groups at an identity provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
 #[serde(transparent)]
 pub struct GivenElsewhere(pub Vec<GivenGrant>);
 
-/// The same in one place.
+/// The permissions in one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenGrant {
-    /// Where; everywhere without one.
+    /// The namespace; `None` for all.
     pub namespace: Option<Uuid>,
     /// See [`Role`].
     pub role: Role,
-    /// Whether they see contexts, outputs and logs there.
+    /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
 }
 

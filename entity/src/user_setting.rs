@@ -1,4 +1,4 @@
-//! What the console keeps for a person.
+//! The console settings of a user.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,10 +1,10 @@
-//! A queue of workers that somebody has limited.
+//! A queue of workers with a limit.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One queue. Those without a limit have no row.
+/// One queue. Queues without a limit have no row.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "worker_queue")]
@@ -12,11 +12,11 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Unique in the namespace.
     pub name: String,
-    /// Workers have so many of its jobs at once, all workers together.
+    /// Maximum number of its jobs that all workers together hold at once.
     pub max_jobs: i32,
     /// When it last changed.
     pub updated_at: Timestamp,

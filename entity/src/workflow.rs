@@ -1,4 +1,4 @@
-//! What to do: a named, versioned set of tasks. The definitions stand in `workflow_version`.
+//! A workflow: a named, versioned set of tasks. The definitions are in `workflow_version`.
 
 use sea_orm::entity::prelude::*;
 
@@ -12,17 +12,17 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// Unique among the namespace's living workflows.
+    /// Unique among the namespace's workflows that are not deleted.
     pub name: String,
     /// The version that new runs start with.
     pub version: i32,
-    /// The module that declares it; null when a person made it.
+    /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When the current version was made.
+    /// When the current version was created.
     pub updated_at: Timestamp,
     /// Set when it was deleted.
     pub deleted_at: Option<Timestamp>,

@@ -1,10 +1,11 @@
-//! One definition of a workflow. Never changed once written: a run keeps the one it started with.
+//! One version of a workflow's definition. Never changed once written: a run keeps the one that it
+//! started with.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One definition.
+/// One version of a definition.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "workflow_version")]
@@ -12,15 +13,15 @@ pub struct Model {
     /// The workflow.
     #[sea_orm(primary_key, auto_increment = false)]
     pub workflow_id: Uuid,
-    /// Counts from 1.
+    /// The version number, from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
     /// The tasks, as the engine's `Definition` in JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Who made it.
+    /// Who created it.
     pub created_by: String,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 

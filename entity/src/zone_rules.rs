@@ -1,4 +1,4 @@
-//! By which rules of zones the cursors were computed.
+//! The zone data by which the cursors were computed.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,12 +9,12 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "zone_rules")]
 pub struct Model {
-    /// 1.
+    /// Always 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: i32,
     /// The release of the zone data that the nodes schedule by.
     pub zone_data: String,
-    /// When all cursors had been computed by it; null until then.
+    /// When all cursors had been computed with it; null until then.
     pub checked_at: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! The frame around every page, and the door in front of them.
+//! The frame around every page, and the sign-in page in front of it.
 
 use leptos::{prelude::*, task::spawn_local};
 use wasm_bindgen::JsCast;
@@ -30,7 +30,7 @@ pub(crate) fn App() -> impl IntoView {
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();
-    // The name and role may change without a new frame; only being in or out may not.
+    // Changes of the name or role do not rebuild the frame; only signing in or out does.
     let inside = Memo::new(move |_| match session.get() {
         SessionState::Asking => Inside::Asking,
         SessionState::SignedOut => Inside::No,
@@ -78,15 +78,15 @@ enum Inside {
     Unknown(Failure),
 }
 
-/// The page for the address. A new address moves the focus to the page, as loading one would; what narrows a list is in
-/// the query and moves nothing.
+/// The page for the URL's path. A new path moves the focus to the page, as loading a page would. Filters of a list
+/// are in the query string and move nothing.
 #[component]
 fn Pages() -> impl IntoView {
     let address = use_address();
     let session = use_session();
     let place = Memo::new(move |_| (address.scope(), address.route()));
     let route = Memo::new(move |_| place.get().1);
-    // A link that names no namespace leads to the one that one was in last.
+    // A link without a namespace leads to the last one that was visited.
     Effect::new(move |_| {
         if let ((None, Some(_)), Some(viewer)) = (place.get(), session.viewer()) {
             address.complete(&Scope::One(viewer.home(address.remembered())));
@@ -102,7 +102,7 @@ fn Pages() -> impl IntoView {
         }
         route
     });
-    // Another id or another namespace is another page: its subscriptions and lists begin anew.
+    // Another id or namespace is another page: its subscriptions and lists start afresh.
     live(move || match place.get() {
         (None, Some(_)) => ().into_any(),
         (_, route) => page(route),
@@ -119,7 +119,7 @@ fn page(route: Option<Route>) -> AnyView {
     }
 }
 
-/// How far the code of a page is.
+/// The loading state of a page's code.
 #[derive(Clone, Copy, PartialEq)]
 enum Code {
     Loading,
@@ -127,7 +127,7 @@ enum Code {
     Missing,
 }
 
-/// A page whose code is loaded first.
+/// A page whose code is loaded on demand.
 #[component]
 fn LoadedPage(route: Route) -> impl IntoView {
     let code = RwSignal::new(Code::Loading);
@@ -137,7 +137,7 @@ fn LoadedPage(route: Route) -> impl IntoView {
         let loading = Page::of(route.get_value()).load();
         spawn_local(async move {
             let outcome = loading.await;
-            // Who has gone to another page meanwhile does not wait for this one.
+            // The user may have gone to another page in the meantime.
             let _gone = code.try_set(if outcome.is_ok() { Code::Loaded } else { Code::Missing });
         });
     };
@@ -146,7 +146,7 @@ fn LoadedPage(route: Route) -> impl IntoView {
         Code::Loading => view! { <div class="page-loading" aria-busy="true"></div> }.into_any(),
         Code::Loaded => Page::of(route.get_value()).view().into_any(),
         Code::Missing => {
-            // The server may have been upgraded since this console came from it.
+            // The server may have been upgraded since it served this console.
             let message = "This page could not be loaded. After an upgrade of the server, reload the console.";
             let failure = Failure::new(FailureCode::Unreachable, message);
             view! { <FailureNote failure=failure retry=load/> }.into_any()

@@ -1,41 +1,42 @@
 //! The console: a Leptos single-page app over the GraphQL API of `server/schema.graphql`.
 //!
-//! It promises an operator that what is on the screen is what is in the database, without a reload: lists are filled by
-//! queries and kept by subscriptions. It must never know when a schedule fires; every next fire, every word about a
-//! timing and every warning comes from the server's calculator, while it is typed too.
+//! It promises operators that the screen shows what is in the database, without a reload: queries fill lists, and
+//! subscriptions keep them current. It must never compute when a schedule fires; every next fire, every description
+//! of a timing and every warning comes from the server, even while the user types.
 //!
 //! - `route`: every address, one enum
-//! - `app`: who may see the pages
-//! - `frame`: what stands around every page
+//! - `app`: the pages, or the sign-in page
+//! - `frame`: what surrounds every page
 //! - `pages`: load and arrange
 //! - `components`: draw
 //! - `data`: what pages load, follow and change
-//! - `api`: the way to the server
+//! - `api`: the requests to the server
 //! - `state`: what outlives a page
 //! - `model`: what pages show
-//! - `time`: wall clocks and words
+//! - `time`: wall clocks, and times in words
 //!
 //! # Hooks for browser tests
 //!
-//! Tests find things as people do, by role and accessible name:
+//! Tests find elements as users do, by role and accessible name:
 //!
 //! - sign-in: heading `Sign in`, fields `Name` and `Password`, button `Sign in`
 //! - navigation: links `Overview`, `Schedules`, `Runs`; `New schedule`; buttons `Sign out`, `Keyboard shortcuts`
 //! - groups of radios `Time zone of all times` (`UTC`, `Schedule's`, `Mine`) and `Theme` (`System`, `Light`, `Dark`)
 //! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Script`, `URL`, ..., radios `Command`, `HTTP request`,
-//!   `Nothing, a rehearsal`, `A workflow that exists`; the error of field `x` is in `#x-error`; button
+//!   `Nothing, a rehearsal`, `An existing workflow`; the error of field `x` is in `#x-error`; button
 //!   `Create schedule` or `Save changes`
 //! - schedule: buttons `Run now`, `Run with …`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs
 //!   `Run with other values`, `Pause schedule`, `Resume schedule`, `Delete schedule`, each with a button of the action
 //! - tables by their caption: `Next fires`, `Fire ledger`, `Run history`, `Versions`, `Attempts`, `Schedules`, `Runs`
 //! - run: buttons `Cancel run`, `Run again`, `Over time`, `Graph`, checkboxes `Wrap` and `Follow`, log with role `log`,
 //!   field `Search the log`
-//! - charts: images named by what they sum up, as in `Runs that ended: 12 succeeded`
+//! - charts: images named by their summary, as in `Runs that ended: 12 succeeded`
 //!
 //! States are in `data-state` (`running`, `succeeded`, `paused`, ...). Where a name is not enough there are test ids:
-//! `connection` (its `data-state` is `live` when events flow), `schedule-state`, `run-state`, `preview` (the fires while
-//! typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`, `log-line`, `never-fires`,
-//! `problem`, `next-schedule`, `node-tile`, `finding`, `check-row`, `audit-row`, `task-row`.
+//! `connection` (its `data-state` is `live` when events arrive), `schedule-state`, `run-state`, `preview` (the fires
+//! shown while typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`,
+//! `log-line`, `never-fires`, `problem`, `next-schedule`, `node-tile`, `finding`, `check-row`, `audit-row`,
+//! `task-row`.
 
 #![expect(unreachable_pub, reason = "the component macro makes its twin of each component `pub`")]
 #![expect(

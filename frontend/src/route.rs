@@ -1,26 +1,26 @@
-//! Every address of the console: where one looks, and at which page.
+//! Every address of the console: a scope and a page.
 //!
-//! An address is a scope and a route: `/ns/billing/schedules` shows the schedules of one namespace, `/all/schedules` those
-//! of all that one may see. Without a scope it is still a place, as links in mails are; the frame adds the scope.
+//! `/ns/billing/schedules` shows the schedules of one namespace, `/all/schedules` those of all that the user may see.
+//! An address without a scope is also valid, as in links in mails; the frame adds the scope.
 //!
-//! A page is one line of `routes!`: its name, the parts of its path (a name among them is a value), and the page in whose
-//! care it is.
+//! A page is one line of `routes!`: its name, the segments of its path (a name among them is a parameter), and the
+//! page that it belongs to.
 
 use std::cell::RefCell;
 
 use js_sys::encode_uri_component;
 
-/// Where one looks.
+/// The namespaces that are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Into all namespaces that one may see.
+    /// All namespaces that the user may see.
     All,
-    /// Into one, by name.
+    /// One namespace, by name.
     One(String),
 }
 
 thread_local! {
-    /// Where one looks now. A change of it makes every page anew, so links need not follow it.
+    /// The current scope. A change of it rebuilds every page, so links need not track it.
     static HERE: RefCell<Scope> = const { RefCell::new(Scope::All) };
 }
 
@@ -32,7 +32,7 @@ impl Scope {
         }
     }
 
-    /// Looks there from now on: links lead there.
+    /// Makes this the current scope: links lead there from now on.
     pub(crate) fn enter(&self) {
         HERE.set(self.clone());
     }
@@ -68,7 +68,7 @@ macro_rules! routes {
                 path
             }
 
-            /// The page in whose care this one is: that of the list, for what the list leads to.
+            /// The page that this one belongs to: for one object, its list.
             pub(crate) fn care(&self) -> Self {
                 match self {
                     $(Self::$name $((routes!(@any $value)))? => {
@@ -89,7 +89,7 @@ macro_rules! routes {
     (@care $this:ident $care:ident) => { Self::$care };
 }
 
-// The first that fits counts, so a word stands before a value.
+// The first match wins, so a word comes before a parameter.
 routes! {
     Overview [];
     Runs ["runs"];
@@ -131,7 +131,7 @@ routes! {
 }
 
 impl Route {
-    /// The address of the page where one looks now.
+    /// The address of the page in the current scope.
     pub(crate) fn path(&self) -> String {
         HERE.with_borrow(|scope| self.path_in(scope))
     }
@@ -141,7 +141,7 @@ impl Route {
         format!("{}{}", scope.path(), self.within())
     }
 
-    /// The place at a path, if there is one: the scope that it names, and the page.
+    /// Parses a path: the scope that it names, if any, and the page.
     pub(crate) fn parse(path: &str) -> Option<(Option<Scope>, Self)> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (scope, rest) = match parts.as_slice() {
@@ -152,7 +152,7 @@ impl Route {
         Some((scope, Self::of_parts(rest)?))
     }
 
-    /// The place narrowed by a query; what is empty is left out.
+    /// The address with a query string; empty values are left out.
     pub(crate) fn narrowed(&self, query: &[(&str, &str)]) -> String {
         let pair = |(name, value): &(&str, &str)| {
             (!value.is_empty()).then(|| format!("{name}={}", encode_uri_component(value)))

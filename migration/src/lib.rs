@@ -1,7 +1,7 @@
 //! The schema's history, the same on SQLite and PostgreSQL.
 //!
-//! Never names `entity`: a migration is frozen, a model is not. A test compares the two instead.
-//! Until the first release a migration may still be rewritten.
+//! Never refers to `entity`: a migration is frozen, a model is not. A test compares the two
+//! instead. Until the first release, a migration may still be rewritten.
 
 use sea_orm_migration::prelude::MigrationTrait;
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -45,7 +45,7 @@ mod m0036_badges;
 mod m0037_workers;
 mod m0038_schedules_of_all;
 
-/// Applies and rolls back what follows, in order.
+/// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
 
 impl MigratorTrait for Migrator {

@@ -56,12 +56,12 @@ impl MigrationTrait for Migration {
             )
             .await?;
 
-        // Names are unique among the living. Due rows are found by index alone; a node's shards
-        // are told apart inside it.
+        // Names are unique among rows that are not deleted. Due rows are found by index alone,
+        // which also contains the shard.
         for statement in [
             "CREATE UNIQUE INDEX workflow_name ON workflow (namespace_id, name) \
              WHERE deleted_at IS NULL",
-            // In the order in which they are listed: one index for both.
+            // In listing order: one index for both.
             "CREATE UNIQUE INDEX schedule_name ON schedule (namespace_id, lower(name), name) \
              WHERE deleted_at IS NULL",
             "CREATE INDEX schedule_due ON schedule (next_fire_at, shard) \
@@ -69,15 +69,15 @@ impl MigrationTrait for Migration {
             "CREATE INDEX schedule_pause_end ON schedule (paused_until) \
              WHERE paused_until IS NOT NULL",
             "CREATE INDEX schedule_workflow ON schedule (workflow_id)",
-            // What retention purges.
+            // For retention.
             "CREATE INDEX schedule_deleted ON schedule (deleted_at) \
              WHERE deleted_at IS NOT NULL",
             "CREATE INDEX workflow_deleted ON workflow (deleted_at) \
              WHERE deleted_at IS NOT NULL",
-            // Those whose history has an age of its own.
+            // Schedules with their own retention.
             "CREATE INDEX schedule_retention ON schedule (retention_days) \
              WHERE retention_days IS NOT NULL",
-            // The change feed.
+            // For the change feed.
             "CREATE INDEX schedule_changed ON schedule (changed, id)",
             "CREATE INDEX schedule_module ON schedule (namespace_id, module) \
              WHERE module IS NOT NULL",

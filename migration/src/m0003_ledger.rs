@@ -1,11 +1,11 @@
 //! The ledger of fires, runs, attempts and their logs.
 //!
-//! These tables take the load, so they carry no foreign keys among themselves: history is dropped
-//! by day, and every write of the engine names the rows it means.
+//! These tables take the load, so they have no foreign keys among each other: history is dropped by
+//! day, and every write of the engine names its rows by key.
 //!
-//! On PostgreSQL they are partitioned: fires by the instant that they stand for, which their
-//! unique key names, the others by the run's key, whose first 48 bits are its creation in
-//! milliseconds. Two partitions catch all that is before and after the days; retention puts the
+//! On PostgreSQL they are partitioned: fires by scheduled instant, which is part of their unique
+//! key, the other tables by the run's key, whose first 48 bits are its creation time in
+//! milliseconds. Two partitions catch everything before and after the days; retention creates the
 //! days between them.
 
 use sea_orm_migration::{prelude::*, schema::*, sea_orm::DbBackend};
@@ -13,7 +13,7 @@ use sea_orm_migration::{prelude::*, schema::*, sea_orm::DbBackend};
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
-/// The first key of 1970.
+/// The lowest key of 1970.
 const FIRST_KEY: &str = "'00000000-0000-0000-0000-000000000000'";
 
 #[async_trait::async_trait]
@@ -22,7 +22,7 @@ impl MigrationTrait for Migration {
         let partitioned = schema.get_database_backend() == DbBackend::Postgres;
         let mut fire = fire();
         if partitioned {
-            // A unique key of a partitioned table names what the table is divided by.
+            // A unique key of a partitioned table must include the partitioning column.
             fire.primary_key(Index::create().col("id").col("scheduled_at"));
         } else {
             fire.primary_key(Index::create().col("id"));
@@ -41,40 +41,40 @@ impl MigrationTrait for Migration {
         }
 
         for statement in [
-            // The guarantee: one fire an instant.
+            // The guarantee: one fire per instant.
             "CREATE UNIQUE INDEX fire_slot ON fire (schedule_id, scheduled_at)",
-            // Intents without a run: what a hand-off left behind.
+            // Intents without a run that a hand-off left behind.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
              WHERE verdict = 'pending' AND claimed_by IS NOT NULL",
-            // Intents that nobody owns: they wait for their time ...
+            // Unowned intents: they wait until they are due ...
             "CREATE INDEX fire_waiting ON fire (due_at, scheduled_at) \
              WHERE verdict = 'pending' AND claimed_by IS NULL AND queue_position IS NULL",
-            // ... or for a run in their way.
+            // ... or for a blocking run.
             "CREATE INDEX fire_buffer ON fire (schedule_id, queue_position) \
              WHERE verdict = 'pending' AND queue_position IS NOT NULL",
-            // What health asks for.
+            // For the health checks.
             "CREATE INDEX fire_missed ON fire (decided_at) \
              WHERE verdict IN ('missed', 'abandoned')",
             "CREATE INDEX run_schedule ON run (schedule_id, id)",
-            // Runs in the way of the next fire.
+            // Runs that block the next fire.
             "CREATE INDEX run_live ON run (schedule_id) \
              WHERE state IN ('queued', 'running', 'retrying')",
             // Runs that wait for a node, in the order in which they are taken ...
             "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
              WHERE state IN ('queued', 'retrying')",
-            // ... and by when the first of them may start.
+            // ... and by the time at which the first of them may start.
             "CREATE INDEX run_available ON run (available_at) \
              WHERE state IN ('queued', 'retrying') AND group_id IS NULL",
-            // Runs that share a limit: those at work are counted, those that wait are ranked.
+            // Runs that share a limit: those at work are counted, waiting ones are ordered.
             "CREATE INDEX run_group ON run (group_id, state, priority DESC, available_at, id) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'running', 'retrying')",
             // Runs that wait for a node with certain tags.
             "CREATE INDEX run_tagged ON run (available_at) \
              WHERE runs_on IS NOT NULL AND state IN ('queued', 'retrying')",
-            // What ended badly: few, and looked for by the console all the time.
+            // Unsuccessful runs: few, and frequently read by the console.
             "CREATE INDEX run_ended_badly ON run (namespace_id, finished_at) \
              WHERE state IN ('failed', 'timed_out', 'cancelled')",
-            // The change feed.
+            // For the change feed.
             "CREATE INDEX run_changed ON run (changed, id)",
         ] {
             schema.get_connection().execute_unprepared(statement).await?;
@@ -90,8 +90,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// A table that is divided by ranges of `column`, with a partition before `start` and one from
-/// there on.
+/// A table that is partitioned by ranges of `column`, with one partition before `start` and one
+/// from there on.
 async fn create_divided(
     schema: &SchemaManager<'_>,
     name: &str,

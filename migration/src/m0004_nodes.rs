@@ -1,4 +1,4 @@
-//! The processes that share the work, and what they hold.
+//! The nodes that share the work, and the leases that they hold.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

@@ -1,7 +1,7 @@
-//! What the control plane reads by, and the namespace that everything begins in.
+//! The indexes for the reads of the control plane, and the initial namespace.
 //!
-//! The ledger's indexes are partial: the rows that the load is made of (fires that started, runs
-//! that succeeded) are in none of them, so they cost the hot path nothing.
+//! The ledger's indexes are partial: the rows that make up most of the load (started fires,
+//! successful runs) are in none of them, so they cost the hot path nothing.
 
 use sea_orm_migration::{prelude::*, sea_orm::prelude::Uuid};
 
@@ -21,7 +21,7 @@ impl MigrationTrait for Migration {
             .to_owned();
         schema.execute(insert).await?;
         for statement in [
-            // Lists in the order of names without regard to case.
+            // Lists in the order of case-insensitive names.
             "CREATE INDEX schedule_list ON schedule (namespace_id, lower(name), id) \
              WHERE deleted_at IS NULL",
             "CREATE INDEX workflow_list ON workflow (namespace_id, lower(name), id) \

@@ -1,5 +1,6 @@
-//! Limits on how many runs are at work at once. (A schedule names its group, and each of its runs
-//! carries the name on; neither has a foreign key: what names no group any more has no limit.)
+//! Limits on how many runs are at work at once. (A schedule refers to its group, and each of its
+//! runs copies the reference; neither has a foreign key: a reference to a deleted group means no
+//! limit.)
 
 use sea_orm_migration::{prelude::*, schema::*};
 

@@ -1,4 +1,4 @@
-//! Calendars, which schedules name by key.
+//! Calendars, which schedules refer to by key.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -31,10 +31,10 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE UNIQUE INDEX calendar_name ON calendar (namespace_id, name) \
              WHERE deleted_at IS NULL",
-            // Lists in the order of names without regard to case.
+            // Lists in the order of case-insensitive names.
             "CREATE INDEX calendar_list ON calendar (namespace_id, lower(name), id) \
              WHERE deleted_at IS NULL",
-            // The schedules that a calendar's change concerns; most have none.
+            // The schedules affected by a calendar's change; most schedules have no calendar.
             "CREATE INDEX schedule_calendars ON schedule (namespace_id) \
              WHERE calendars IS NOT NULL",
         ] {

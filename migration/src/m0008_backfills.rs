@@ -1,7 +1,7 @@
-//! Backfills: runs that somebody orders for instants of the past.
+//! Backfills: requests to run past instants.
 //!
-//! They refer to schedules and runs without foreign keys, as the ledger does: history goes by age,
-//! and a backfill that is done is history.
+//! They refer to schedules and runs without foreign keys, like the ledger: history is removed by
+//! age, and a finished backfill is history.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -61,14 +61,14 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE INDEX backfill_list ON backfill (namespace_id, id)",
             "CREATE INDEX backfill_schedule ON backfill (schedule_id, id)",
-            // What the service looks for.
+            // For the backfill service.
             "CREATE INDEX backfill_open ON backfill (id) WHERE finished_at IS NULL",
-            // The next in turn, those at work, and the progress.
+            // For the next fires in order, those at work, and the progress.
             "CREATE INDEX backfill_fire_state ON backfill_fire (backfill_id, state, position)",
-            // The guarantee: one live run of all backfills for an instant.
+            // The guarantee: at most one live run per instant across all backfills.
             "CREATE UNIQUE INDEX backfill_fire_live ON backfill_fire (schedule_id, scheduled_at) \
              WHERE state = 'running'",
-            // What an instant of the past has come to. The hot path's rows are in neither.
+            // For the state of past instants. Rows of the hot path are in neither index.
             "CREATE INDEX fire_range ON fire (schedule_id, scheduled_at) WHERE count > 1",
             "CREATE INDEX run_beside ON run (schedule_id, scheduled_at) \
              WHERE trigger <> 'schedule'",

@@ -1,4 +1,4 @@
-//! Secrets, sealed with a key that is not in the database.
+//! Secrets, encrypted with a key that is not in the database.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

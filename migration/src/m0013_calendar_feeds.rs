@@ -1,4 +1,4 @@
-//! Calendars of upcoming runs that other programs subscribe to.
+//! Calendars of upcoming runs to which other programs subscribe.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

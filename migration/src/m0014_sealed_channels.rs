@@ -1,5 +1,5 @@
-//! Channels' secrets sealed, mails sent to each recipient by itself, and rules that can be deleted
-//! while somebody takes note of something for them.
+//! Encrypts channels' secrets, tracks mail delivery per recipient, and allows rules to be deleted
+//! while alerts are recorded for them.
 
 use sea_orm_migration::{
     prelude::*,
@@ -20,13 +20,13 @@ impl MigrationTrait for Migration {
         let progress = Table::alter().table("notification").add_column(progress).to_owned();
         schema.alter_table(progress).await?;
         let connection = schema.get_connection();
-        // No foreign key to the rule: what it took note of is removed after it, piece by piece.
+        // No foreign key to the rule: its alerts are removed after it, in batches.
         if schema.get_database_backend() == DbBackend::Postgres {
             let drop = "ALTER TABLE alert DROP CONSTRAINT IF EXISTS alert_rule_id_fkey";
             connection.execute_unprepared(drop).await?;
             return Ok(());
         }
-        // SQLite drops no constraint; a table is made anew.
+        // SQLite cannot drop a constraint, so the table is created again.
         schema.create_table(alert()).await?;
         for statement in [
             "INSERT INTO alert_anew SELECT * FROM alert",
@@ -43,7 +43,7 @@ impl MigrationTrait for Migration {
         Ok(())
     }
 
-    /// The foreign key does not come back: there may be alerts of rules that are gone.
+    /// The foreign key is not restored: there may be alerts of deleted rules.
     async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         for (table, column) in [("notification", "progress"), ("alert_channel", "key_id")] {
             let drop = Table::alter().table(table).drop_column(column).to_owned();
@@ -53,8 +53,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Before this, addresses were kept as they are. No release did that, so nothing here can seal them:
-/// a channel that lost its address in silence would tell nobody of anything.
+/// Before this migration, URLs were stored unencrypted. No release did that, so this migration
+/// cannot encrypt them; and a channel that silently lost its URL would deliver nothing.
 async fn refuse_addresses_in_the_clear(schema: &SchemaManager<'_>) -> Result<(), DbErr> {
     let sql = "SELECT name FROM alert_channel WHERE kind <> 'email' ORDER BY name LIMIT 5";
     let statement = Statement::from_string(schema.get_database_backend(), sql);
@@ -70,7 +70,7 @@ async fn refuse_addresses_in_the_clear(schema: &SchemaManager<'_>) -> Result<(),
     )))
 }
 
-/// As it was, without the foreign key.
+/// The previous table, without the foreign key.
 fn alert() -> TableCreateStatement {
     Table::create()
         .table("alert_anew")

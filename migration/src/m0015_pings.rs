@@ -1,4 +1,4 @@
-//! Calls to watchdogs outside: whom a schedule calls, and how far that has come.
+//! Calls to external watchdogs: a schedule's ping, and its delivery state.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -32,7 +32,7 @@ impl MigrationTrait for Migration {
             )
             .await?;
         for statement in [
-            // While it is empty, nobody follows the runs.
+            // While it is empty, the feed of runs is not followed.
             "CREATE INDEX schedule_ping ON schedule (id) WHERE ping IS NOT NULL",
             "CREATE INDEX ping_due ON ping (next_attempt_at) WHERE next_attempt_at IS NOT NULL",
         ] {

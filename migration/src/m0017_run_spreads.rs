@@ -1,4 +1,4 @@
-//! Roll-ups say how durations and latenesses are spread, and what was skipped.
+//! Adds the distribution of durations and latenesses, and skipped instants, to the roll-ups.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -16,7 +16,7 @@ impl MigrationTrait for Migration {
             let run_stat = Table::alter().table("run_stat").add_column(column).to_owned();
             schema.alter_table(run_stat).await?;
         }
-        // What the roll-ups look for, as they do for what was missed.
+        // For the roll-ups, which look for skipped fires as they do for missed ones.
         let skipped = "CREATE INDEX fire_skipped ON fire (decided_at) WHERE verdict = 'skipped'";
         schema.get_connection().execute_unprepared(skipped).await?;
         Ok(())

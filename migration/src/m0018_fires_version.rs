@@ -1,4 +1,4 @@
-//! The version of a schedule that last changed what its fires are.
+//! The version of a schedule that last changed its fires.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -10,7 +10,8 @@ impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let column = integer("fires_version").default(1).to_owned();
         schema.alter_table(Table::alter().table("schedule").add_column(column).to_owned()).await?;
-        // Which of its versions that was is not known: none that is older than the last one runs.
+        // It is unknown which of its versions that was, so fires of versions before the last one do
+        // not run.
         let statement = "UPDATE schedule SET fires_version = version WHERE version > 1";
         schema.get_connection().execute_unprepared(statement).await?;
         Ok(())

@@ -1,5 +1,5 @@
-//! Who reads again and again reads less: watchdogs that are away are called ever less often, what
-//! was skipped is read from its index alone, and minutes that are long past become hours.
+//! Reduces repeated reads: unreachable watchdogs are called less and less often, skipped fires are
+//! read from their index alone, and old minutes are merged into hours.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -12,12 +12,12 @@ impl MigrationTrait for Migration {
         let failures = integer("failures").default(0).to_owned();
         schema.alter_table(Table::alter().table("ping").add_column(failures).to_owned()).await?;
         for statement in [
-            // So many may be skipped that the index has all that the roll-ups ask for: for SQLite
-            // the verdict, too, although it is the same in all of them.
+            // There may be many skipped fires, so the index covers all columns that the roll-ups
+            // need: for SQLite, that includes the verdict, although it is the same in every entry.
             "DROP INDEX fire_skipped",
             "CREATE INDEX fire_skipped ON fire (decided_at, namespace_id, count, verdict) \
              WHERE verdict = 'skipped'",
-            // What becomes an hour, 3,600,000 ms, when it is long past.
+            // Minutes that become an hour (3,600,000 ms) when they are old.
             "CREATE INDEX run_stat_by_minute ON run_stat (minute) WHERE minute % 3600000 <> 0",
         ] {
             schema.get_connection().execute_unprepared(statement).await?;

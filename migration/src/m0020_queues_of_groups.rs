@@ -1,4 +1,4 @@
-//! Alert rules and channels that modules declare, and a queue of its own for each group of runs.
+//! Alert rules and channels that modules declare, and a separate queue for each group of runs.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -23,10 +23,10 @@ impl MigrationTrait for Migration {
             "DROP INDEX run_group",
             "CREATE INDEX run_group_busy ON run (group_id) \
              WHERE group_id IS NOT NULL AND state = 'running'",
-            // ... and those that wait have a queue for each group, in that order ...
+            // ... and waiting ones form a queue per group, in that order ...
             "CREATE INDEX run_group_queue ON run (group_id, priority DESC, available_at, id) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
-            // ... and are found by when the first of them may start.
+            // ... and are found by the time at which the first of them may start.
             "CREATE INDEX run_group_next ON run (available_at) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
         ] {

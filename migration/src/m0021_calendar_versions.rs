@@ -1,4 +1,4 @@
-//! What calendars were before they changed: instants of that time are judged by it.
+//! Former versions of calendars: past instants are judged by the version in force at the time.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

@@ -15,7 +15,7 @@ impl MigrationTrait for Migration {
             .col(big_integer("full_at"))
             .to_owned();
         schema.create_table(table).await?;
-        // What says nothing any more goes first, and what says least after it.
+        // Full allowances are removed first, and then those closest to full.
         let index = "CREATE INDEX guess_full ON guess (full_at)";
         schema.get_connection().execute_unprepared(index).await?;
         Ok(())

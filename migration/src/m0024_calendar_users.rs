@@ -1,5 +1,5 @@
-//! The schedules that name calendars by when they were changed last: whoever changes a calendar looks at
-//! all of them beforehand, and in its transaction at those that have changed meanwhile.
+//! Schedules with calendars by the time of their last change: a calendar change examines all of
+//! them beforehand, and in its transaction those that have changed in the meantime.
 
 use sea_orm_migration::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let connection = schema.get_connection();
-        // It begins as the one before, so it answers what that did.
+        // It starts with the same column as the previous index, so it serves the same queries.
         let statement = "CREATE INDEX schedule_calendar_users ON schedule \
             (namespace_id, updated_at) WHERE calendars IS NOT NULL";
         connection.execute_unprepared(statement).await?;

@@ -1,5 +1,5 @@
-//! A search for a part of a name or a note goes through all schedules. Folding both in every row
-//! costs PostgreSQL much of that time; SQLite's LIKE folds by itself.
+//! A search for a part of a name or a note scans all schedules. Converting both to lower case in
+//! every row takes PostgreSQL much of that time; SQLite's LIKE ignores case itself.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 

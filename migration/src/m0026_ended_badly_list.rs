@@ -1,4 +1,4 @@
-//! What ended badly, as lists have it: newest first, and asked for by state.
+//! Unsuccessful runs in list order: newest first, filtered by state.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,6 +1,5 @@
-//! What is due at one instant is claimed in the order in which the table has it, on SQLite, where a
-//! node is alone. In the order of the shards a claim changed as many pages, far apart, as it moved
-//! cursors.
+//! On SQLite, where a node is alone, schedules that are due at the same instant are claimed in
+//! table order. In shard order, a claim changed as many scattered pages as it moved cursors.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 

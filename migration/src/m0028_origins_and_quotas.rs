@@ -1,5 +1,5 @@
-//! Where the first task of a run goes, by which a node shares its places among the runs that wait;
-//! and the quotas of a namespace that differ from those of the configuration.
+//! The target of a run's first task, by which a node shares its places among waiting runs; and the
+//! quotas of a namespace that differ from the configured ones.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

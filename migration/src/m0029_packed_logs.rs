@@ -1,4 +1,4 @@
-//! A row of the log may hold several lines. What stands there already holds one each.
+//! A row of the log may contain several lines. Existing rows contain one each.
 
 use sea_orm_migration::prelude::*;
 

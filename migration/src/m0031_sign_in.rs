@@ -1,4 +1,4 @@
-//! Names of users that only look different, and the browsers that signed in before.
+//! A normal form for user names that look alike, and the browsers that have signed in before.
 
 use std::collections::HashSet;
 
@@ -54,8 +54,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Gives each user the key that names which look alike share. Users who share one already keep
-/// their names: all but the first get a key of their own.
+/// Gives each user the normal form of the name. Users who already share one keep their names: all
+/// but the first get a unique value.
 async fn fill_keys(connection: &impl ConnectionTrait) -> Result<(), DbErr> {
     let backend = connection.get_database_backend();
     let all = r#"SELECT name FROM "user" ORDER BY created_at, name"#;

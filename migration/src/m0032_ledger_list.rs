@@ -1,7 +1,7 @@
 //! The ledger of a whole namespace, newest first.
 //!
-//! The index names only columns that never change, so a verdict that changes does not write it on
-//! SQLite: it costs one write a fire.
+//! The index contains only columns that never change, so on SQLite a changed verdict does not write
+//! it: it costs one write per fire.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What the console keeps for a person: appearance, saved views, favourites.
+//! The console settings of a user: appearance, saved views, favourites.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

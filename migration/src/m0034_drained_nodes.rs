@@ -1,4 +1,4 @@
-//! Nodes that somebody drained: they take nothing on, and stay members.
+//! Nodes that an operator drained: they take no new work, and remain members.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Longer names of kinds of alert channels.
+//! Longer kind names for alert channels.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 
@@ -16,7 +16,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// SQLite's texts have no length.
+/// SQLite's text columns have no length.
 async fn kind_of_length(schema: &SchemaManager<'_>, length: u32) -> Result<(), DbErr> {
     if schema.get_database_backend() != DbBackend::Postgres {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Schedules of all namespaces in the order of their names.
+//! Schedules of all namespaces, sorted by name.
 
 use sea_orm_migration::prelude::*;
 

@@ -8,18 +8,18 @@ use crate::{definition::Definition, error::TimingError, pattern::Pattern, timeta
 /// A bounded, thread-safe cache of compiled patterns.
 ///
 /// Compiling a cron expression costs tens of microseconds, and a fleet has far fewer distinct
-/// expressions than schedules. Timetables made by one cache share the pattern of equal
-/// expressions, whoever wrote them and in whichever zone.
+/// expressions than schedules. Timetables made by one cache share the pattern of equal expressions,
+/// even across zones.
 #[derive(Debug)]
 pub struct Cache {
-    /// Half of what may be kept.
+    /// Half of the capacity.
     half: usize,
     patterns: Mutex<Generations>,
 }
 
-/// What was used lately, and what was used before that. When the young are half of what may be
-/// kept they become the old, and the old go: what is used often is always among them, and neither
-/// a look-up nor a drop ever searches.
+/// The recently used patterns, and those used before them. When the young reach half of the
+/// capacity, they become the old ones, and the previous old ones are dropped. A pattern that is
+/// used often is always in one of the two, and neither a look-up nor a drop ever searches.
 #[derive(Debug, Default)]
 struct Generations {
     young: HashMap<String, Arc<Pattern>>,
@@ -27,8 +27,8 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that keeps at most `capacity` patterns (two for a capacity below two), of at most about
-    /// a kilobyte each.
+    /// A cache that keeps at most `capacity` patterns (two if the capacity is below two), of at
+    /// most about a kilobyte each.
     pub fn new(capacity: usize) -> Cache {
         Cache { half: (capacity / 2).max(1), patterns: Mutex::default() }
     }
@@ -37,7 +37,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Those of [`Timetable::new`]. What was refused is not kept.
+    /// Those of [`Timetable::new`]. A refused definition is not cached.
     pub fn timetable(&self, definition: &Definition) -> Result<Timetable, TimingError> {
         Timetable::build(definition, |cron| {
             let key = Pattern::key(cron);

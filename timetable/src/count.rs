@@ -1,10 +1,10 @@
 //! How many fires lie in a window, without visiting each.
 //!
-//! Between two clock changes the clock runs straight, so there the fires of one pattern are days
-//! times times of the day, which are counted by the sizes of sets. Where a pass of an overlap is
-//! left out, the pattern's window in the span is shorter; a shifted fire at the start of a span
-//! adds one. In a union, a fire that several expressions name must count once: [`union`] counts
-//! the distinct seconds of each day, and days on which the same expressions match only once.
+//! Between two clock changes the clock runs straight, so the fires of one pattern there are days
+//! times times of day, which are counted by the sizes of sets. If one pass of an overlap is left
+//! out, the pattern's window in the span is shorter; a shifted fire at the start of a span adds
+//! one. In a union, a fire of several expressions must count once: [`union`] counts the distinct
+//! seconds of each day, and computes days on which the same expressions match only once.
 
 mod union;
 
@@ -19,8 +19,8 @@ use crate::{
     zone::{Span, Zone},
 };
 
-/// The sources whose fires share their fraction of a second. Those of different fractions can
-/// never meet, so they are counted apart, in whole seconds.
+/// The sources whose fires share their fraction of a second. Fires of different fractions never
+/// coincide, so each group is counted separately, in whole seconds.
 #[derive(Default)]
 struct Group<'a> {
     lanes: Vec<Lane<'a>>,
@@ -79,7 +79,7 @@ impl Group<'_> {
             || self.lanes.iter().any(|lane| lane.previous(at, at).is_some())
     }
 
-    /// The fires of everything but single instants.
+    /// The number of fires of all sources except single instants.
     fn rhythms(&self, zone: &Zone, from: i64, to: i64) -> u64 {
         match (&self.lanes[..], &self.everys[..]) {
             ([], []) => 0,
@@ -96,7 +96,7 @@ impl Group<'_> {
         }
     }
 
-    /// The fires within one span, from an instant of it to before another.
+    /// The number of fires within one span, from one instant up to but not including another.
     fn within(&self, span: &Span, from: i64, to: i64) -> u64 {
         let lanes = self.lanes.iter().map(|lane| (lane.window(span), Times::Pattern(lane.pattern)));
         let everys = self.everys.iter().map(|every| {
@@ -105,8 +105,8 @@ impl Group<'_> {
         });
         let all: Vec<((i64, i64), Times<'_>)> = lanes.chain(everys).collect();
 
-        // Which pass of an overlap is left out differs between fixed and wildcard patterns, so the
-        // span is cut where any window begins or ends.
+        // The pass of an overlap that is left out differs between fixed and wildcard patterns, so
+        // the span is cut wherever a window begins or ends.
         let (first, end) = (from + span.offset, to + span.offset);
         let mut cuts: Vec<i64> = all.iter().flat_map(|((low, high), _)| [*low, *high]).collect();
         cuts.retain(|cut| first < *cut && *cut < end);
@@ -128,7 +128,7 @@ impl Group<'_> {
         total + u64::from(shifted)
     }
 
-    /// Does a regular fire lie at the first instant of a span, where a shifted one would?
+    /// Whether a regular fire lies at the first instant of a span, where a shifted one would.
     fn fires_at_start(&self, span: &Span, all: &[((i64, i64), Times<'_>)]) -> bool {
         let start = span.civil_start();
         all.iter()

@@ -3,14 +3,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// When something should fire: what a person or a module file says, not yet checked.
+/// When a schedule should fire, as a user or a module file defines it, not yet checked.
 ///
 /// [`Timetable::new`](crate::Timetable::new) checks it and compiles it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     /// One to sixteen expressions, in union: cron with 5, 6 or 7 fields, a nickname, `@every` or
-    /// `@at`, as the [crate's page](crate#what-may-be-written) tells. An instant that several of
-    /// them name is one fire.
+    /// `@at`, as described on the [crate's page](crate#what-may-be-written). An instant that
+    /// several of them contain is one fire.
     pub expressions: Vec<String>,
     /// The canonical IANA name of the zone on whose wall clock cron fields are read.
     pub zone: String,
@@ -22,10 +22,10 @@ pub struct Definition {
     pub start: Option<DateTime<Utc>>,
     /// No fire from this instant on (exclusive).
     pub end: Option<DateTime<Utc>>,
-    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at), which does not reach
-    /// beyond the next fire either; zero for none, at most a day.
+    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at), which never extends
+    /// beyond the next fire; zero for none, at most a day.
     pub jitter: Duration,
-    /// The schedule's identity in bytes. It decides what `H` stands for and how far each fire is
+    /// The schedule's identity in bytes. It determines what `H` stands for and how far each fire is
     /// jittered, so both are the same on every node and after every restart.
     pub seed: [u8; 16],
 }
@@ -37,7 +37,7 @@ pub struct Definition {
 pub struct DstPolicy {
     /// A local time that does not exist, because the clock jumped over it.
     pub gap: Gap,
-    /// A local time that comes twice, because the clock went back.
+    /// A local time that occurs twice, because the clock went back.
     pub overlap: Overlap,
 }
 
@@ -52,7 +52,7 @@ pub enum Gap {
     Skip,
 }
 
-/// A fixed time that comes twice.
+/// A fixed time that occurs twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {

@@ -1,8 +1,8 @@
-//! Expressions of other dialects in ours.
+//! Translates expressions of other dialects into this crate's.
 //!
 //! Quartz and EventBridge count weekdays from 1, which is Sunday, and let ranges wrap; EventBridge
-//! puts the minute first and the year last. What comes out is ours to check: a translation promises
-//! the same meaning, not that there is one.
+//! puts the minute first and the year last. The result must still be checked as any expression is:
+//! a translation guarantees the same meaning, not a valid expression.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use crate::{
     expression::{Unit, unit::WEEKDAYS},
 };
 
-/// The longest text that is translated, in bytes: what ours may have, and room for `cron()`.
+/// The longest text that is translated, in bytes: this crate's limit, plus room for `cron()`.
 const LONGEST: usize = 300;
 
-/// The most values that a wrapped range may become.
+/// Maximum number of values that a wrapped range may become.
 const MAX_VALUES: usize = 60;
 
-/// Another scheduler's way of writing.
+/// Another scheduler's syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Second, minute, hour, day of month, month, day of week, and perhaps a year.
+    /// Second, minute, hour, day of month, month, day of week, and optionally a year.
     Quartz,
     /// `cron(minute hour day-of-month month day-of-week year)`, `rate(5 minutes)`,
-    /// `at(2027-01-15T08:00:00)`; the call around `cron` may be left out.
+    /// `at(2027-01-15T08:00:00)`; `cron(...)` around the fields may be left out.
     EventBridge,
 }
 
-/// Why an expression has no translation.
+/// Why an expression cannot be translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialectError(String);
 
@@ -44,7 +44,7 @@ fn no<T>(problem: impl Into<String>) -> Result<T, DialectError> {
 }
 
 impl Dialect {
-    /// The expression in our dialect.
+    /// The expression in this crate's dialect.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ fn event_bridge(text: &str) -> Result<String, DialectError> {
         [minute, hour, day, month, week, year] => {
             let year = (year != "*").then_some(year);
             let all = fields(["0", minute, hour, day, month, week], year)?;
-            // Second 0 is what five fields mean.
+            // Without a seconds field, the second is 0.
             Ok(match year {
                 None => all.strip_prefix("0 ").map_or(all.clone(), str::to_owned),
                 Some(_) => all,
@@ -122,7 +122,8 @@ fn rate_of(text: &str) -> Result<String, DialectError> {
     }
 }
 
-/// `2027-01-15T08:00:00` on the clock of the zone, which `@at` does not know: a date and a year do.
+/// `2027-01-15T08:00:00` on the clock of the zone. `@at` has no zone, so a date and a year are
+/// used.
 fn once(text: &str) -> Result<String, DialectError> {
     let Ok(at) = chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S") else {
         return no("at(...) takes an instant such as at(2027-01-15T08:00:00)");
@@ -146,7 +147,7 @@ fn fields(six: [&str; 6], year: Option<&str>) -> Result<String, DialectError> {
     for (unit, text) in UNITS.into_iter().zip(six) {
         made.push(list(unit, text)?);
     }
-    // What has no restriction is a star in our dialect, whichever sign it was.
+    // A field without a restriction is a star in this crate's dialect, whether it was `*` or `?`.
     for index in [3, 5] {
         if made[index] == "?" {
             "*".clone_into(&mut made[index]);
@@ -178,7 +179,7 @@ fn item(unit: Unit, text: &str) -> Result<String, DialectError> {
             return Ok(format!("{}L", value(unit, day)?));
         }
     }
-    // `L-3` is no range.
+    // `L-3` is not a range.
     let range = head.split_once('-').filter(|(low, _)| !low.eq_ignore_ascii_case("L"));
     if let Some((low, high)) = range {
         let (low, high) = (value(unit, low)?, value(unit, high)?);
@@ -192,7 +193,7 @@ fn item(unit: Unit, text: &str) -> Result<String, DialectError> {
     Ok(format!("{head}{behind}"))
 }
 
-/// A value in our counting. Only numbers of weekdays differ.
+/// A value in this crate's numbering. Only numbers of weekdays differ.
 fn value(unit: Unit, text: &str) -> Result<String, DialectError> {
     if unit != Unit::DayOfWeek || text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Ok(text.to_owned());
@@ -209,7 +210,7 @@ fn number(unit: Unit, text: &str) -> Option<u16> {
     unit.named(text).or_else(|| text.parse().ok())
 }
 
-/// A range that goes over the end of its field, as a list.
+/// A range that wraps around the end of its field, as a list.
 fn wrapped(unit: Unit, from: u16, to: u16, step: Option<&str>) -> Result<String, DialectError> {
     let (first, last) = (*unit.values().start(), unit.last());
     let step = step.map_or(Ok(1), str::parse::<usize>).ok().filter(|step| *step > 0);

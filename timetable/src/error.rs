@@ -1,22 +1,22 @@
 use std::{fmt, ops::Range};
 
-/// How much of a refused value an error repeats.
+/// Maximum length of a refused value in an error.
 const ECHO: usize = 64;
 
-/// Why a definition was refused: which field, where in it, what is wrong and what to do.
+/// Why a definition was refused: the field, the position, the problem, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimingError {
     /// The field of the [`Definition`](crate::Definition): `expressions[0]`, `zone`, `end`, ...
     pub field: String,
-    /// The bytes within the field's value that are wrong, where one place can be named.
+    /// The invalid bytes within the field's value, if they can be located.
     pub position: Option<Range<usize>>,
-    /// The refused value, cut to 64 characters.
+    /// The refused value, truncated to 64 characters.
     pub value: Box<str>,
     /// What is wrong, as a fragment that reads after a colon.
     pub problem: String,
     /// What to do about it.
     pub help: String,
-    /// Whether the text is well formed and refused because no date can ever match it.
+    /// Whether the text is well-formed but refused because no date can ever match it.
     pub never_fires: bool,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for TimingError {
 
 impl std::error::Error for TimingError {}
 
-/// An error before it knows which field it belongs to.
+/// An error that does not yet know its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) position: Option<Range<usize>>,
@@ -71,12 +71,12 @@ impl Fault {
     }
 }
 
-/// At most 64 characters of what was typed, with a mark where more was.
+/// At most 64 characters of the typed text, with an ellipsis if it was longer.
 pub(crate) fn cut(value: &str) -> String {
     match value.char_indices().nth(ECHO) {
         None => value.to_owned(),
         Some((end, _)) => {
-            // The mark takes the place of the last character: the limit holds with it.
+            // The ellipsis replaces the last character, so the limit still holds.
             let end = value[..end].char_indices().next_back().map_or(0, |(start, _)| start);
             format!("{}…", &value[..end])
         }

@@ -4,7 +4,7 @@ use crate::{fire::Fire, source::Moment, timetable::Parts};
 
 /// The fires of a timetable in a window, in strictly increasing order.
 ///
-/// Made by [`Timetable::fires`](crate::Timetable::fires).
+/// Returned by [`Timetable::fires`](crate::Timetable::fires).
 #[derive(Clone, Debug)]
 pub struct Fires<'a> {
     parts: &'a Parts,
@@ -29,7 +29,7 @@ impl Iterator for Fires<'_> {
             return None;
         }
         for (head, source) in self.heads.iter_mut().zip(&self.parts.sources) {
-            // All sources that name this instant move on: together they are one fire.
+            // All sources that contain this instant advance: together they are one fire.
             if head.is_some_and(|moment| moment.at == first.at) {
                 *head = source.next(&self.parts.zone, self.parts.dst, first.at);
             }

@@ -1,8 +1,9 @@
 //! The stable hash behind `H` and jitter.
 //!
-//! It must answer the same on every node, in every release and after every restart, so it is
+//! Its result must be the same on every node, in every release and after every restart, so it is
 //! written out here (two rounds of SplitMix64's finaliser) instead of taken from the standard
-//! library, whose hasher promises no stability. Spread matters; resisting an adversary does not.
+//! library, whose hasher promises no stability. It must spread values well, but need not resist an
+//! adversary.
 
 /// A number below `bound` that depends on nothing but `seed` and `salt`; zero for a bound of zero.
 pub(crate) fn below(seed: &[u8; 16], salt: u64, bound: u64) -> u64 {

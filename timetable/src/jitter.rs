@@ -5,8 +5,8 @@ use crate::hash;
 /// Separates the hash of jitter from that of `H`, which counts fields from zero.
 const SALT: u64 = 1 << 63;
 
-/// How long after its scheduled instant a fire is due: between zero and `most`, to the
-/// millisecond, and always the same for one schedule and one instant.
+/// The delay of a fire after its scheduled instant: between zero and `most`, to the millisecond,
+/// and always the same for one schedule and one instant.
 pub(crate) fn delay(seed: &[u8; 16], at_ms: i64, most: Duration) -> i64 {
     // `most` is at most a day.
     let bound = most.as_millis() as u64 + 1;

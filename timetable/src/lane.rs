@@ -1,8 +1,8 @@
 //! One cron pattern on the clock of one zone.
 //!
-//! Between two clock changes a zone's clock runs straight (a [`Span`]), so a civil time is an
-//! instant minus the span's offset and nothing else. What a clock change does is confined to the
-//! edges of spans, and is decided here and nowhere else:
+//! Between two clock changes a zone's clock runs straight (a [`Span`]), so an instant is a civil
+//! time minus the span's offset, and nothing else. The effects of a clock change are confined to
+//! the edges of spans, and are decided only here:
 //!
 //! ```text
 //!           gap                              overlap
@@ -13,14 +13,14 @@
 //! ```
 //!
 //! - Wildcard times fire wherever a span shows them: not in a gap, and in both passes.
-//! - Fixed times fire in the pass or passes that the policy names, and those of a gap fire once,
-//!   at the first instant of the span behind it, unless the policy skips them. The nominal date
-//!   decides, because it is the gap's civil times that are matched.
-//! - A change of more than that (a zone that crosses the date line) is a correction: no policy
-//!   applies, nothing is made up, and repeated times fire again.
+//! - Fixed times fire in the pass or passes that the policy selects. Those in a gap fire once, at
+//!   the first instant of the span after it, unless the policy skips them. The nominal date
+//!   decides, because the civil times of the gap are matched.
+//! - A larger change (a zone that crosses the date line) is a correction: no policy applies,
+//!   skipped times are not made up for, and repeated times fire again.
 //!
-//! Every search visits at most a handful of spans: when a span and everything behind it holds
-//! nothing before some civil time, the search goes on at the span of that time.
+//! Every search visits at most a handful of spans: if a span and everything after it contain
+//! nothing before some civil time, the search continues at the span of that time.
 
 use crate::{
     definition::{DstPolicy, Gap, Overlap},
@@ -36,9 +36,9 @@ const CORRECTION: i64 = 3 * HOUR;
 /// `c - FURTHEST ..= c + FURTHEST`.
 const FURTHEST: i64 = 26 * HOUR;
 
-/// The calendar repeats after 400 years, which are whole weeks, and with it what a rule for all
-/// years says: a time that exists in none of so many exists in no later one. A year more is for the
-/// spans that reach over its ends.
+/// The calendar repeats after 400 years, which are whole weeks, and so does the effect of a rule
+/// for all years: a time that exists in none of these years exists in no later one. One more year
+/// covers the spans that extend past both ends.
 const CYCLE: i64 = (400 * 365 + 97 + 366) * 24 * HOUR;
 
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl Lane<'_> {
     pub(crate) fn next(&self, from: i64) -> Option<Hit> {
         let mut span = self.zone.span_at(from);
         let mut from = from;
-        // Since when nothing has fired under the zone's rule for all years.
+        // The instant since which nothing has fired under the zone's rule for all years.
         let mut barren = None;
         loop {
             let (low, high) = self.window(&span);
@@ -76,8 +76,8 @@ impl Lane<'_> {
             if straight.is_some() || span.is_last() {
                 return straight;
             }
-            // Behind a span that was searched from its start nothing earlier can come: later
-            // spans begin no earlier on the wall clock.
+            // After a span that was searched from its start, nothing earlier can come: later spans
+            // begin no earlier on the wall clock.
             let mut ahead = span.end;
             if civil <= low {
                 ahead = ahead.max(found? - FURTHEST);
@@ -120,8 +120,8 @@ impl Lane<'_> {
         None
     }
 
-    /// The civil times that fire in a span, from the first to before the second: all of it, less
-    /// the pass of an overlap that the policy leaves out.
+    /// The civil times that fire in a span, as a half-open interval: the whole span, except the
+    /// pass of an overlap that the policy leaves out.
     pub(crate) fn window(&self, span: &Span) -> (i64, i64) {
         let (mut low, mut high) = (span.civil_start(), span.civil_end());
         if self.pattern.fixed {
@@ -135,7 +135,7 @@ impl Lane<'_> {
         (low, high)
     }
 
-    /// Does a fixed time of the gap in front of a span move to the span's first instant?
+    /// Whether a fixed time in the gap before a span moves to the span's first instant.
     pub(crate) fn shifts_into(&self, span: &Span) -> bool {
         self.pattern.fixed
             && self.dst.gap == Gap::Shift
@@ -159,7 +159,7 @@ fn hit(span: &Span, civil: i64) -> Hit {
     Hit { at: civil - span.offset, offset: span.offset, kind: kind(span, civil) }
 }
 
-/// Which of two equal local times a civil time of a span is, if it comes twice.
+/// Which of two equal local times a civil time of a span is, if it occurs twice.
 pub(crate) fn kind(span: &Span, civil: i64) -> FireKind {
     if span.jump_in < 0 && civil < span.civil_start() - span.jump_in {
         FireKind::SecondOfTwo

@@ -1,9 +1,9 @@
-//! The one calculator of time: when does a schedule fire?
+//! The only calculator of fire times: when does a schedule fire?
 //!
-//! Scheduler, API, console, CLI and tests all ask this crate, so a preview never disagrees with
-//! reality, on the nights when the clocks change included. It is pure: the same definition and
-//! the same arguments get the same answer on every node. It reads no clock, knows no database and
-//! no async; the rules of zones, read once at first use, are its only input from outside
+//! Scheduler, API, console, CLI and tests all use this crate, so a preview never disagrees with
+//! reality, even on nights when the clocks change. It is pure: the same definition and the same
+//! arguments get the same answer on every node. It reads no clock, and uses no database and no
+//! async. The rules of zones, read once at first use, are its only input from outside
 //! ([`zone_data`]).
 //!
 //! ```
@@ -33,16 +33,17 @@
 //!
 //! 1. Cron fields are read on the wall clock of the definition's zone. A **fixed** expression is
 //!    one whose second, minute and hour do not begin with `*`; any other is a **wildcard**.
-//! 2. Where the clock jumps forward by less than three hours, a fixed time that does not exist
+//! 2. If the clock jumps forward by less than three hours, a fixed time that does not exist
 //!    fires once at the first instant after the gap (or not at all, by [`Gap::Skip`]); its nominal
 //!    date decides whether the day matches. Wildcard times that do not exist do not fire.
-//! 3. Where it goes back by up to three hours, a fixed time fires the first time (or the last, or
+//! 3. If it goes back by up to three hours, a fixed time fires the first time (or the last, or
 //!    both, by [`Overlap`]); a wildcard time fires both times.
-//! 4. A larger change is a correction: nothing is made up, repeated times fire again.
-//! 5. `@every` and `@at` are elapsed and absolute time and know no zone.
-//! 6. An instant that several expressions name is one fire. Fires are strictly increasing.
-//! 7. Calendars are read on the wall clock of the zone at the instant of a fire. What they suppress
-//!    stays a fire: it is there, it is marked, and it does not run.
+//! 4. A larger change is a correction: skipped times are not made up for, and repeated times fire
+//! again.
+//! 5. `@every` and `@at` are elapsed and absolute time, independent of zones.
+//! 6. An instant that several expressions contain is one fire. Fires are strictly increasing.
+//! 7. Calendars are read on the wall clock of the zone at the instant of a fire. A suppressed fire
+//! is still listed: it is marked, and it does not run.
 //!
 //! # What may be written
 //!
@@ -56,12 +57,12 @@
 //! | `*`, `1,15`, `9-17`, `*/10`, `0-30/10`, `5/15` | every value, list, range, steps; `x/n` goes to the end of the field; `*/n` of the year counts from 1970 |
 //! | `JAN`..`DEC`, `SUN`..`SAT` | whole values of month and day of week, in any case |
 //! | `?` | `*`, in the day fields |
-//! | `L`, `L-3`, `LW`, `15W` | last day, three days before it (`L-1` to `L-27`), last Monday to Friday, Monday to Friday nearest to the 15th |
+//! | `L`, `L-3`, `LW`, `15W` | last day, three days before it (`L-1` to `L-27`), last working day (Monday to Friday), working day nearest to the 15th |
 //! | `5L`, `5#3` | last Friday, third Friday of the month |
-//! | `13 * 5` | both day fields: either will do; if one begins with `*`, or day of week with `+` (`13 * +5`), both must match |
-//! | `H`, `H/15`, `H(0-29)`, `H(0-29)/10` | a value chosen by the seed and the field, always the same for them: one of the field (days to 28), a start for steps, one of a range, both |
+//! | `13 * 5` | both day fields: either may match; if one begins with `*`, or day of week with `+` (`13 * +5`), both must match |
+//! | `H`, `H/15`, `H(0-29)`, `H(0-29)/10` | a value chosen by the seed and the field, always the same for both: one of the field (days to 28), a start for steps, one of a range, both |
 //! | `@yearly @annually @monthly @weekly @daily @midnight @hourly` | nicknames, in any case |
-//! | `@manually` | never by itself, only when it is triggered; alone |
+//! | `@manually` | never on its own, only when triggered; cannot be combined with other expressions |
 //! | `@every 1h30m` | an interval: h, m, s and d (24 h), whole seconds from 1s to 36525d, counted from the anchor |
 //! | `@at 1800000000`, `@at 2027-01-15T08:00:00Z` | one instant: unix seconds or RFC 3339, to the millisecond |
 //!
@@ -72,11 +73,11 @@
 //! - `expression`: the strict grammar and its errors.
 //! - `pattern`: cron compiled through croner into sets: which civil times match.
 //! - `zone`: names, rules, and the spans during which a clock runs straight.
-//! - `lane`: a pattern on a zone's clock; the rule above is decided there.
-//! - `source`, `fires`, `count`: unions of all kinds of expression.
-//! - `calendars`, `pieces`: which fires are suppressed, in whole stretches.
-//! - `describe`, `lint`: the same in words.
-//! - `dialect`: expressions of Quartz and EventBridge in ours.
+//! - `lane`: a pattern on a zone's clock; it applies the rule above.
+//! - `source`, `fires`, `count`: unions of expressions of all kinds.
+//! - `calendars`, `pieces`: which fires are suppressed, as whole intervals.
+//! - `describe`, `lint`: descriptions and warnings in words.
+//! - `dialect`: translates expressions of Quartz and EventBridge.
 //! - `cache`: compiled patterns, shared.
 
 mod cache;

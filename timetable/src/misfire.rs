@@ -1,14 +1,14 @@
-//! What becomes of the instants between a schedule's cursor and now.
+//! The fates of the instants between a schedule's cursor and now.
 //!
-//! Normally that is one instant, a few milliseconds old. It runs, and so does a single one that is
-//! late within the grace. Where several are due, none but the newest can have been in time: the
-//! catch-up policy decides about them, also within the grace. They run, collapse into the newest or
-//! are given up. The cost does not grow with the length of the outage: many instants of one fate
+//! Normally that is one instant, a few milliseconds old. It runs, and so does a single instant that
+//! is late but within the grace. If several are due, only the newest can have been in time: the
+//! catch-up policy decides on the others, even within the grace. They run, collapse into the newest
+//! or are given up. The cost does not grow with the length of the outage: many instants of one fate
 //! are one entry, counted without listing them.
 //!
-//! What a calendar suppresses is never run, never missed and never the latest: it is accounted for
-//! as suppressed, and a range ends where that begins. An outage of many years under a calendar of
-//! many windows is planned a thousand ranges at a time.
+//! A suppressed instant never runs, is never missed and is never the latest: it is accounted for as
+//! suppressed, and splits ranges. An outage of many years under a calendar of many windows is
+//! planned a thousand ranges at a time.
 
 use std::sync::Arc;
 
@@ -33,31 +33,31 @@ pub enum CatchUp {
 pub struct Policy {
     /// See [`CatchUp`].
     pub catch_up: CatchUp,
-    /// A single fire was missed when its scheduled time is longer ago than this: the grace that
-    /// the schedule allows and the most that its jitter may add.
+    /// A single fire counts as missed if its scheduled time is longer ago than this: the schedule's
+    /// grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: how many run at the most, the latest ones.
+    /// For [`CatchUp::All`]: maximum number of runs; the latest ones run.
     pub max: u32,
-    /// For [`CatchUp::All`]: the time between two of them.
+    /// For [`CatchUp::All`]: the time between two runs.
     pub spacing: TimeDelta,
-    /// What is older than this never runs.
+    /// Instants older than this never run.
     pub window: TimeDelta,
 }
 
-/// What becomes of an instant.
+/// What happens to an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It runs, for itself.
+    /// It runs in time.
     Run,
-    /// It was missed and runs all the same.
+    /// It was missed, and runs late.
     CatchUp,
-    /// It was missed, and a later one runs for it.
+    /// It was missed, and a later one runs in its place.
     Collapsed,
-    /// It was missed, and the policy is to let it go.
+    /// It was missed, and does not run because of the policy.
     Missed,
     /// It was missed longer ago than the window.
     OutsideWindow,
-    /// It was missed, and more than the limit were.
+    /// It was missed, and is beyond the limit on the number of runs.
     OverLimit,
     /// A calendar suppresses it.
     Suppressed,
@@ -68,11 +68,11 @@ pub enum Fate {
 pub struct Entry {
     /// The instant, or the first of the range.
     pub fire: Fire,
-    /// The last of the range, or the instant again.
+    /// The last of the range; for one instant, the same instant.
     pub last: DateTime<Utc>,
     /// How many instants it accounts for.
     pub count: u64,
-    /// When it is to run.
+    /// When it is due to run.
     pub due_at: DateTime<Utc>,
     /// See [`Fate`].
     pub fate: Fate,
@@ -80,19 +80,20 @@ pub struct Entry {
     pub calendar: Option<Arc<str>>,
 }
 
-/// The fates from the cursor on, and where the cursor stands afterwards.
+/// The fates from the cursor on, and the new position of the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// In the order of their instants.
+    /// In chronological order.
     pub entries: Vec<Entry>,
-    /// The next instant that is not accounted for. It may be due already: then plan again.
+    /// The next instant that is not accounted for. It may already be due: then plan again.
     pub next: Option<Fire>,
 }
 
-/// Up to so many instants of one fate get an entry each.
+/// Up to this many instants of one fate get an entry each.
 const APART: usize = 50;
 
-/// A plan ends after so many ranges, or so many boundaries of calendars; the rest is planned next.
+/// A plan ends after this many ranges, or this many boundaries of calendars; the next plan covers
+/// the rest.
 const RANGES: usize = 1_000;
 const STEPS: usize = 5_000;
 
@@ -127,9 +128,9 @@ pub fn plan(
     Plan { next: timetable.next(account.accounted), entries: account.entries }
 }
 
-/// The last moment up to `now` by which every instant behind `before` is due. Each is due before
-/// the next one comes, so at most the last still waits for its jitter. A suppressed one does not
-/// wait.
+/// The last moment up to `now` by which every instant after `before` is due. Each is due before the
+/// next one comes, so at most the last one is still waiting for its jitter. A suppressed instant
+/// does not wait.
 fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
     match timetable.last(now, before) {
         None => before,
@@ -139,11 +140,11 @@ fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -
     }
 }
 
-/// Plans for the instants in `(after, until]`, all of them missed: by an outage or a pause. The
-/// next one may lie in there: then plan again.
+/// Plans for the instants in `(after, until]`, all of them missed because of an outage or a pause.
+/// The next one may also lie there: then plan again.
 ///
-/// That happens before the first that runs only. Those that run begin together, and the policy
-/// limits them.
+/// A plan ends early only before its first run. Those that run belong to one plan, because the
+/// policy limits them together.
 pub fn missed(
     timetable: &Timetable,
     after: DateTime<Utc>,
@@ -159,8 +160,8 @@ pub fn missed(
     Plan { entries: account.entries, next }
 }
 
-/// The next `count` instants from `cursor` (inclusive) that may run, with what calendars suppress
-/// before them; fewer, if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
+/// The next `count` instants from `cursor` (inclusive) that may run, with the suppressed ones
+/// before them; fewer if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
 pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> Vec<Entry> {
     let mut account = Account::new(timetable, cursor - MS, cursor, Limit::Nowhere);
     for _ in 0..count {
@@ -172,7 +173,7 @@ pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> V
 }
 
 impl Plan {
-    /// Its part before `end`: what comes from there on is to be planned next.
+    /// The part before `end`: instants from there on are planned next.
     pub fn before(self, timetable: &Timetable, end: DateTime<Utc>) -> Plan {
         let until = end - MS;
         let mut entries = self.entries;
@@ -187,13 +188,13 @@ impl Plan {
 }
 
 impl Entry {
-    /// An instant on its own.
+    /// An entry for a single instant.
     fn new(timetable: &Timetable, fire: Fire, fate: Fate) -> Entry {
         let due_at = timetable.due_at(fire.at);
         Entry { last: fire.at, count: 1, due_at, fate, calendar: None, fire }
     }
 
-    /// A missed one that runs at `due_at`.
+    /// A missed instant that runs at `due_at`.
     fn late_run(timetable: &Timetable, fire: Fire, due_at: DateTime<Utc>) -> Entry {
         Entry { due_at, ..Entry::new(timetable, fire, Fate::CatchUp) }
     }
@@ -206,16 +207,16 @@ enum Limit {
     BeforeRuns,
 }
 
-/// The entries that are made, from one instant on and without a gap.
+/// The entries made so far, from one instant on and without a gap.
 struct Account<'a> {
     timetable: &'a Timetable,
-    /// Up to here every instant has its entry.
+    /// Every instant up to here has its entry.
     accounted: DateTime<Utc>,
     now: DateTime<Utc>,
     entries: Vec<Entry>,
     limit: Limit,
     ranges: usize,
-    /// From one boundary of calendars to the next.
+    /// Number of calendar boundaries crossed.
     steps: usize,
 }
 
@@ -230,13 +231,13 @@ impl<'a> Account<'a> {
         Account { timetable, accounted, now, entries, limit, ranges: 0, steps: 0 }
     }
 
-    /// Whether the rest is to be planned next.
+    /// Whether the rest is left to the next plan.
     fn is_full(&self) -> bool {
         let is_full = self.ranges >= RANGES || self.steps >= STEPS;
         self.limit != Limit::Nowhere && is_full
     }
 
-    /// What is missed and runs begins here.
+    /// The missed instants that run begin here.
     fn begin_runs(&mut self) {
         if self.limit == Limit::BeforeRuns {
             self.limit = Limit::Nowhere;
@@ -249,7 +250,7 @@ impl<'a> Account<'a> {
         self.entries.push(entry);
     }
 
-    /// The only instant up to `until` that may run, and is in time.
+    /// The only instant up to `until` that may run, which is in time.
     fn alone(&mut self, fire: Fire, until: DateTime<Utc>) {
         self.alike(fire.at - MS, Fate::Missed);
         if self.is_full() {
@@ -260,8 +261,7 @@ impl<'a> Account<'a> {
         self.alike(until, Fate::Missed);
     }
 
-    /// All instants up to `until`, which were missed, but for the newest of them if that is
-    /// `in_time`.
+    /// All instants up to `until`, which were missed, except the newest if that is `in_time`.
     fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
@@ -286,7 +286,7 @@ impl<'a> Account<'a> {
                         None => Entry::late_run(self.timetable, latest, now),
                     });
                 }
-                // Nothing is left behind it but what is suppressed.
+                // Only suppressed instants are left after it.
                 self.alike(until, Fate::Collapsed);
             }
             CatchUp::All => {
@@ -338,8 +338,8 @@ impl<'a> Account<'a> {
         fires
     }
 
-    /// Accounts for the instants up to `until` with one fate, but for those that are suppressed:
-    /// each with its own entry while they are few, in ranges when they are many.
+    /// Accounts for the instants up to `until` with one fate, except suppressed ones: one entry
+    /// each while they are few, ranges when they are many.
     fn alike(&mut self, until: DateTime<Utc>, fate: Fate) {
         if self.accounted >= until || self.is_full() {
             return;
@@ -359,7 +359,7 @@ impl<'a> Account<'a> {
         self.accounted = until;
     }
 
-    /// The same, in ranges however few they are.
+    /// The same, always in ranges.
     fn in_pieces(&mut self, until: DateTime<Utc>, fate: Fate) {
         let before = self.steps;
         for piece in self.timetable.pieces(self.accounted, until) {

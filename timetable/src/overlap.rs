@@ -1,10 +1,10 @@
-//! What due fires do while runs of the same schedule are alive.
+//! What happens to due fires while runs of the same schedule are live.
 //!
-//! Pure: from the policy and what stands there (live runs, waiting fires) to what becomes of the
-//! fires that want to start, and of the runs in their way. A fire that waits is started as soon as
-//! nothing is alive any more; those that wait are started in their order, before any later one.
+//! Pure: from the policy and the current state (live runs, waiting fires) to the fates of the fires
+//! that want to start, and of the runs that block them. A waiting fire is started as soon as no run
+//! is live; waiting fires are started in their order, before any later one.
 
-/// What to do about a fire while a run of the same schedule is alive.
+/// The policy for a fire while a run of the same schedule is live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// The fire is skipped.
@@ -12,49 +12,49 @@ pub enum Policy {
     Skip,
     /// The fire waits; while one waits, later ones are skipped.
     BufferOne,
-    /// The fire waits, behind those that wait already.
+    /// The fire waits, after those that are already waiting.
     BufferAll {
-        /// So many wait at the most; later ones are skipped.
+        /// Maximum number of waiting fires; later ones are skipped.
         limit: usize,
     },
-    /// The live runs are asked to stop, and the fire waits until they have. One that waits already
-    /// gives way.
+    /// The live runs are asked to stop, and the fire waits until they have stopped. A fire that is
+    /// already waiting is replaced.
     CancelOther,
-    /// The live runs are ended at once, and the fire starts. Where they are too many for that, it
-    /// waits until they have been ended, and one that waits already gives way.
+    /// The live runs are ended at once, and the fire starts. If there are too many of them for
+    /// that, it waits until they have been ended, and replaces a fire that is already waiting.
     TerminateOther,
     /// Both run.
     Allow,
 }
 
-/// How a schedule stands when fires of it are due.
+/// The state of a schedule when fires of it are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Runs that have not settled, and fires on their way to one.
+    /// Runs that have not settled, and fires that are about to become runs.
     pub live: usize,
-    /// Fires that wait for these.
+    /// Fires that wait for the live ones.
     pub waiting: usize,
-    /// So many live ones may be stopped along with this decision. Where there are more, the fire
-    /// waits until they have been stopped step by step.
+    /// Maximum number of live runs that may be stopped along with this decision. If there are more,
+    /// the fire waits until they have been stopped step by step.
     pub stoppable: usize,
 }
 
-/// What becomes of a fire that wants to start.
+/// What happens to a fire that wants to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It starts.
     Start,
-    /// It waits, behind those that wait already.
+    /// It waits, after those that are already waiting.
     Wait,
-    /// It is skipped: a run is alive.
+    /// It is skipped: a run is live.
     Overlap,
-    /// It is skipped: as many wait as may.
+    /// It is skipped: the buffer is full.
     BufferFull,
-    /// It is skipped: the last of those that want to start takes its place.
+    /// It is skipped: the last fire that wants to start replaces it.
     Replaced,
 }
 
-/// What becomes of the runs that are alive.
+/// What happens to the live runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// Nothing.
@@ -65,19 +65,20 @@ pub enum Others {
     Terminate,
 }
 
-/// What is decided about the fires that want to start.
+/// The decision on the fires that want to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// One for each of them, the earliest first.
+    /// One for each fire, earliest first.
     pub fates: Vec<Fate>,
-    /// What becomes of what is in their way.
+    /// What happens to the runs that block them.
     pub others: Others,
-    /// Whether those that waited before are skipped: the last of the new ones takes their place.
+    /// Whether the fires that were already waiting are skipped: the last of the new ones replaces
+    /// them.
     pub replaces_waiting: bool,
 }
 
 impl Policy {
-    /// Decides about `wanting` fires that are due, the earliest first.
+    /// Decides on `wanting` fires that are due, earliest first.
     pub fn plan(self, standing: Occupancy, wanting: usize) -> Plan {
         let Occupancy { live, waiting, stoppable } = standing;
         let (free, at_once) = (live == 0, live <= stoppable);
@@ -91,7 +92,7 @@ impl Policy {
             Self::Skip => plan.fates(wanting, usize::from(free), 0, Fate::Overlap),
             Self::BufferOne => plan.wait(standing, wanting, 1),
             Self::BufferAll { limit } => plan.wait(standing, wanting, limit),
-            // Each would replace the one before it: only the last is left.
+            // Each would replace the previous one: only the last remains.
             Self::CancelOther if wanting > 0 => {
                 plan.fates.resize(wanting - 1, Fate::Replaced);
                 plan.fates.push(if free { Fate::Start } else { Fate::Wait });
@@ -109,9 +110,9 @@ impl Policy {
         plan
     }
 
-    /// Decides about `wanting` fires that are made up for, the earliest first: by the catch-up
-    /// policy `all`, or after a pause. All of them run. They stop nothing and skip nothing: they
-    /// wait for what is alive and then follow one another.
+    /// Decides on `wanting` fires that are caught up on, earliest first: by the catch-up policy
+    /// `all`, or after a pause. All of them run. They stop nothing and skip nothing: they wait for
+    /// the live runs and then follow one another.
     pub fn follow(self, standing: Occupancy, wanting: usize) -> Plan {
         let mut plan = Plan {
             fates: Vec::with_capacity(wanting),
@@ -130,7 +131,7 @@ impl Policy {
         plan
     }
 
-    /// What becomes of what is alive because fires wait for it.
+    /// What happens to the live runs because fires wait for them.
     pub fn presses(self, standing: Occupancy) -> Others {
         match self {
             Self::CancelOther if standing.live > 0 && standing.waiting > 0 => Others::Cancel,
@@ -144,7 +145,7 @@ impl Policy {
         }
     }
 
-    /// How many of the waiting fires may start now, from the head of their queue.
+    /// Number of waiting fires that may start now, from the head of their queue.
     pub fn release(self, standing: Occupancy) -> usize {
         match self {
             Self::Allow => standing.waiting,
@@ -164,7 +165,7 @@ impl Policy {
 }
 
 impl Plan {
-    /// The first `start`, the next `wait`, the rest do not run.
+    /// The first `start` fires start, the next `wait` wait, the rest do not run.
     fn fates(&mut self, wanting: usize, start: usize, wait: usize, rest: Fate) {
         let start = start.min(wanting);
         let wait = wait.min(wanting - start);
@@ -174,8 +175,8 @@ impl Plan {
     }
 
     fn wait(&mut self, standing: Occupancy, wanting: usize, limit: usize) {
-        // Where nothing is alive, one starts: the head of the queue, if there is one, so that no
-        // later fire overtakes it; its place in the queue is free again.
+        // If no run is live, one fire starts: the head of the queue, if there is one, so that no
+        // later fire overtakes it. Its place in the queue becomes free.
         let start = usize::from(standing.live == 0);
         let leaves = start.min(standing.waiting);
         let room = limit.saturating_sub(standing.waiting - leaves);
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_new_fire_does_not_overtake_one_that_waits() {
-        // The run in the way has just settled: the head starts, which frees its place.
+        // The blocking run has just settled: the head starts, which frees its place.
         assert_eq!(fates(Policy::BufferOne, 0, 1, 2), [Fate::Wait, Fate::BufferFull]);
         assert_eq!(fates(BUFFER_TWO, 0, 2, 2), [Fate::Wait, Fate::BufferFull]);
         assert_eq!(BUFFER_TWO.release(standing(0, 2)), 1);
@@ -297,8 +298,8 @@ mod tests {
         assert_eq!(plan(Policy::TerminateOther, 2, 0, 0).others, Others::Leave);
     }
 
-    /// Whatever stands there: each fire has a fate, one at the most starts beside nothing, and no
-    /// more wait than the limit allows.
+    /// In every state, each fire has a fate, at most one starts while none is live, and no more
+    /// wait than the limit allows.
     #[test]
     fn no_policy_but_allow_lets_two_run_and_no_buffer_grows_over_its_limit() {
         let policies = [

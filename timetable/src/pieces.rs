@@ -4,29 +4,30 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{fire::Fire, timetable::Timetable};
 
-/// So many stretches become one piece at the most: a piece costs a bounded search.
+/// Maximum number of stretches that are joined into one piece, so that a piece costs a bounded
+/// search.
 const JOINED: usize = 1_000;
 
-/// Fires of a timetable that follow each other and are suppressed by one calendar, or by none.
+/// Consecutive fires of a timetable that are suppressed by the same calendar, or by none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The first.
+    /// The first fire.
     pub first: Fire,
-    /// The instant of the last, which may be the first.
+    /// The instant of the last fire, which may be the first.
     pub last: DateTime<Utc>,
-    /// How many they are.
+    /// Number of fires.
     pub count: u64,
     /// The calendar's name.
     pub suppressed_by: Option<Arc<str>>,
-    /// How many stretches were visited since the beginning, this piece's included: what the search
-    /// has cost so far.
+    /// Number of stretches that were visited since the beginning, including those of this piece:
+    /// the cost of the search so far.
     pub steps: usize,
 }
 
 /// The fires of a window in pieces, in order.
 ///
-/// Made by [`Timetable::pieces`]. The cost is that of the calendars' boundaries between which
-/// there are fires, however many fires these are.
+/// Returned by [`Timetable::pieces`]. The cost depends on the number of calendar boundaries between
+/// which there are fires, not on the number of fires.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     timetable: &'a Timetable,
@@ -70,7 +71,7 @@ impl Iterator for Pieces<'_> {
         for _ in 0..JOINED {
             self.after = to;
             self.steps += 1;
-            // Neighbours that share their fate are one piece.
+            // Neighbours with the same fate form one piece.
             match self.ahead().filter(|next| next.calendar == calendar) {
                 Some(next) => to = next.to,
                 None => break,

@@ -1,4 +1,4 @@
-//! When a failed attempt is followed by another.
+//! When a failed attempt is repeated.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
-    /// Not at all.
+    /// It stays the same.
     Fixed,
     /// It doubles.
     #[default]
@@ -19,13 +19,13 @@ pub enum Backoff {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// Attempts in all, the first one included: 1 to 100.
+    /// Maximum number of attempts, including the first: 1 to 100.
     pub max_attempts: i32,
     /// See [`Backoff`].
     pub backoff: Backoff,
     /// Delay before the second attempt, in milliseconds.
     pub initial_ms: i64,
-    /// No delay is longer, in milliseconds.
+    /// The longest delay, in milliseconds.
     pub max_ms: i64,
     /// The share of the delay that is random, 0 to 1: a delay of 10 s with 0.2 becomes 8 to 10 s.
     pub jitter: f64,

@@ -8,13 +8,13 @@ use crate::{
     zone::Zone,
 };
 
-/// One compiled expression: where fires come from. Instants are unix milliseconds.
+/// One compiled expression, as a source of fires. Instants are unix milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Cron(Arc<Pattern>),
     Every(Every),
     At(i64),
-    /// No fire at all.
+    /// Never fires.
     Never,
 }
 
@@ -68,7 +68,8 @@ impl Moment {
         Moment { at: hit.at * 1_000, offset: hit.offset, kind: hit.kind }
     }
 
-    /// An instant that the clock has no part in; its kind only says how to read the local time.
+    /// An instant that does not depend on the clock; its kind only tells how to read the local
+    /// time.
     fn absolute(zone: &Zone, at: i64) -> Moment {
         let second = at.div_euclid(1_000);
         let span = zone.span_at(second);
@@ -76,8 +77,8 @@ impl Moment {
     }
 }
 
-/// `anchor + k * interval` for k from 1: counted from the anchor and never from the previous run,
-/// so that one late run does not shift the rest.
+/// `anchor + k * interval` for k from 1: counted from the anchor, not from the previous run, so
+/// that a late run does not shift the following ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Every {
     pub(crate) anchor: i64,
@@ -95,7 +96,7 @@ impl Every {
         (steps > 0).then(|| self.anchor + self.interval * steps)
     }
 
-    /// How many fires lie in `(after, until]`.
+    /// Number of fires in `(after, until]`.
     pub(crate) fn count(self, after: i64, until: i64) -> u64 {
         let steps = |to: i64| to.saturating_sub(self.anchor).div_euclid(self.interval).max(0);
         steps(until).abs_diff(steps(after))

@@ -1,23 +1,23 @@
-//! Going around instants that are accounted for already.
+//! Skips instants that are already accounted for.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{Fire, Timetable, misfire::Entry};
 
-/// Instants that follow each other.
+/// Consecutive instants.
 struct Stretch {
     /// The first.
     fire: Fire,
-    /// The last; the first again, if it is alone.
+    /// The last; the same as the first for a single instant.
     last: DateTime<Utc>,
-    /// How many they are.
+    /// Number of instants.
     count: u64,
 }
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// The entries without the instants in `taken`. Both come in increasing order. A range is counted,
-/// not listed: it falls apart into those that lie between.
+/// The entries without the instants in `taken`. Both are in increasing order. Ranges are counted,
+/// not listed: a range is split around taken instants.
 pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc>]) -> Vec<Entry> {
     if taken.is_empty() {
         return entries;
@@ -43,7 +43,8 @@ pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc
     left
 }
 
-/// The instants from `first` to `last`, both inclusive, without those in `taken`, which lie there.
+/// The instants from `first` to `last`, both inclusive, without those in `taken`, all of which lie
+/// in this range.
 fn around(
     timetable: &Timetable,
     first: DateTime<Utc>,
@@ -93,7 +94,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Those from one minute to another, in a range if they are many.
+    /// The instants from one minute to another, as a range if there are several.
     fn entry(timetable: &Timetable, from: i64, to: i64) -> Entry {
         Entry {
             fire: timetable.next(at(from) - MS).unwrap(),
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// First, last and number of what is left of the minutes from 1 to 100.
+    /// First, last and number of the remaining minutes from 1 to 100.
     fn left(taken: &[DateTime<Utc>]) -> Vec<(i64, i64, u64)> {
         let minutely = minutely();
         let left = without(&minutely, vec![entry(&minutely, 1, 100)], taken);

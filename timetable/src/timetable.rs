@@ -19,38 +19,38 @@ use crate::{
     zone::Zone,
 };
 
-/// How many expressions a definition may join.
+/// Maximum number of expressions in a definition.
 const EXPRESSIONS: usize = 16;
 
-/// The longest jitter. A fire is identified by its scheduled instant, so a longer one would only
-/// hide when the work is done.
+/// The longest jitter. A fire is identified by its scheduled instant, so a longer jitter would only
+/// obscure when the work is done.
 const LONGEST_JITTER: Duration = Duration::from_secs(86_400);
 
-/// No fire lies behind the year 9999, whose instants every format can still write.
+/// No fire is later than the year 9999, the last whose instants every format can represent.
 const LAST: i64 = LAST_SECOND * 1_000 + 999;
 
 /// A checked and compiled [`Definition`]: the pure function that says when it fires.
 ///
-/// Immutable, and cheap to clone and to share between threads. Every answer depends on nothing
-/// but the definition, the arguments and the zone data in use, and takes microseconds whatever the
-/// definition says: no search visits the days between two fires.
+/// Immutable, and cheap to clone and to share between threads. Every answer depends only on the
+/// definition, the arguments and the zone data in use, and takes microseconds whatever the
+/// definition: no search visits the days between two fires.
 ///
-/// With calendars ([`Timetable::with_calendars`]) it has the same fires as without: they say which
-/// of them are suppressed.
+/// Calendars ([`Timetable::with_calendars`]) do not change the fires: they determine which of them
+/// are suppressed.
 #[derive(Clone, Debug)]
 pub struct Timetable(Arc<Parts>, Option<Arc<[Arc<Calendar>]>>);
 
-/// So many stretches of suppressed fires are passed over in search of one that is allowed: weeks,
-/// for a calendar of weekdays.
+/// Maximum number of stretches of suppressed fires that are skipped in search of an allowed one:
+/// weeks, for a calendar of weekdays.
 const PASSED_OVER: usize = 2_000;
 
-/// So many stretches are counted.
+/// Maximum number of stretches that are counted.
 const COUNTED: usize = 20_000;
 
-/// What a timetable is made of.
+/// The parts of a timetable.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The expressions as typed, with what they mean; for words, not for search.
+    /// The expressions as typed, with their meaning; for descriptions, not for search.
     pub(crate) expressions: Vec<(String, Expression)>,
     /// The same in the same order, for search.
     pub(crate) sources: Vec<Source>,
@@ -67,8 +67,8 @@ impl Timetable {
     ///
     /// # Errors
     ///
-    /// The first field that is wrong: an expression that breaks the grammar or that no date ever
-    /// matches, a zone that has no such canonical name, an end before the start, a jitter of more
+    /// The first invalid field: an expression that violates the grammar or that no date ever
+    /// matches, a zone without such a canonical name, an end before the start, a jitter of more
     /// than a day. A definition whose instants are all past is not an error; it never fires.
     pub fn new(definition: &Definition) -> Result<Timetable, TimingError> {
         Timetable::build(definition, |cron| Pattern::compile(cron).map(Arc::new))
@@ -124,8 +124,8 @@ impl Timetable {
         Ok(Timetable(parts, None))
     }
 
-    /// The same timetable with these calendars and no others. Where several suppress a fire, the
-    /// first of them counts.
+    /// The same timetable with these calendars and no others. If several suppress a fire, the first
+    /// of them counts.
     ///
     /// # Errors
     ///
@@ -145,8 +145,8 @@ impl Timetable {
         Ok(Timetable(Arc::clone(&self.0), (!calendars.is_empty()).then_some(calendars)))
     }
 
-    /// The fires strictly after `after`, up to and including `until`, in strictly increasing
-    /// order. Each is found when it is asked for.
+    /// The fires strictly after `after`, up to and including `until`, in strictly increasing order.
+    /// The iterator finds each fire on demand.
     pub fn fires(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Fires<'_> {
         let (after, until) = self.0.bounds(after, until);
         Fires::new(&self.0, after, until)
@@ -168,12 +168,12 @@ impl Timetable {
             .sources
             .iter()
             .filter_map(|source| source.previous(&self.0.zone, self.0.dst, to, after));
-        // Of equal instants, the first in order: as in a search forward.
+        // Of equal instants, the first in order, as in a forward search.
         moments.min_by_key(|moment| (std::cmp::Reverse(moment.at), moment.kind))?.fire()
     }
 
-    /// How many fires lie strictly after `after`, up to and including `until`, without visiting
-    /// each.
+    /// Number of fires strictly after `after`, up to and including `until`, computed without
+    /// visiting each.
     pub fn count(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
         let (after, until) = self.0.bounds(after, until);
         count::count(&self.0, after, until)
@@ -186,8 +186,8 @@ impl Timetable {
 
     /// The first fire strictly after `after` that no calendar suppresses.
     ///
-    /// The search passes over two thousand stretches of suppressed fires (years, in anything that
-    /// is meant) and then gives up: then, too, there is none.
+    /// The search skips up to two thousand stretches of suppressed fires (years, for any realistic
+    /// definition) and then gives up: in that case it also returns `None`.
     pub fn next_allowed(&self, after: DateTime<Utc>) -> Option<Fire> {
         let mut after = after;
         for _ in 0..PASSED_OVER {
@@ -201,15 +201,15 @@ impl Timetable {
         None
     }
 
-    /// The fires strictly after `after`, up to and including `until`, as stretches that one
-    /// calendar suppresses, or none: in order, each counted without visiting its fires. One
-    /// stretch, without calendars.
+    /// The fires strictly after `after`, up to and including `until`, in pieces that one calendar
+    /// suppresses, or none: in order, each counted without visiting its fires. Without calendars
+    /// there is one piece.
     pub fn pieces(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Pieces<'_> {
         Pieces::new(self, after, until)
     }
 
-    /// How many fires strictly after `after`, up to and including `until`, no calendar suppresses;
-    /// none where calendars cut the window into too many stretches to be counted.
+    /// Number of fires strictly after `after`, up to and including `until`, that no calendar
+    /// suppresses; `None` if calendars cut the window into too many stretches to count.
     pub fn count_allowed(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Option<u64> {
         let mut total = 0;
         for piece in self.pieces(after, until) {
@@ -226,9 +226,9 @@ impl Timetable {
         self.1.is_some()
     }
 
-    /// When the work of a fire is due: its scheduled instant plus the jitter of this schedule and
-    /// this instant, which never changes. It is due before the next fire is, whatever the jitter:
-    /// one that waits long must not hold back those behind it.
+    /// When a fire is due: its scheduled instant plus the jitter of this schedule and this instant,
+    /// which never changes. It is always due before the next fire, whatever the jitter: a fire that
+    /// waits long must not hold back later ones.
     pub fn due_at(&self, scheduled_at: DateTime<Utc>) -> DateTime<Utc> {
         if self.0.jitter.is_zero() {
             return scheduled_at;
@@ -240,8 +240,8 @@ impl Timetable {
         scheduled_at.checked_add_signed(delay).unwrap_or(scheduled_at)
     }
 
-    /// The timetable in words: one sentence for when, and one each for zone, clock changes,
-    /// jitter, start and end where they matter.
+    /// A description of the timetable: one sentence for the times, and one each for zone, clock
+    /// changes, jitter, start and end where they matter.
     pub fn describe(&self) -> String {
         let mut words = describe::describe(&self.0);
         for calendar in self.1.iter().flat_map(|calendars| calendars.iter()) {
@@ -250,7 +250,7 @@ impl Timetable {
         words
     }
 
-    /// What is likely not meant, judged at `from`: the most important first.
+    /// Warnings about what was probably not intended, judged at `from`: the most important first.
     pub fn lint(&self, from: DateTime<Utc>) -> Vec<Warning> {
         let mut warnings = lint::lint(self, &self.0, from);
         if self.has_calendars() && self.next(from).is_some() && self.next_allowed(from).is_none() {
@@ -265,21 +265,21 @@ impl Timetable {
         warnings
     }
 
-    /// The first change of its zone's clock after `from`, up to `until`, that touches one of its times:
-    /// a time that does not exist then, or comes twice. An expression of every hour follows the clock
-    /// and is not touched.
+    /// The first clock change of its zone after `from`, up to `until`, that affects one of its
+    /// times: a time that does not exist then, or occurs twice. An expression of every hour follows
+    /// the clock and is not affected.
     pub fn clock_change(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Option<ClockChange> {
         lint::clock_change(&self.0, from, until)
     }
 
-    /// What to say where the definition belongs to no schedule, so that its seed means nothing: what
-    /// `H` chose is an example.
+    /// The warning for a definition that belongs to no schedule, so that its seed means nothing:
+    /// the values that `H` chose are only an example.
     pub fn example(&self) -> Option<Warning> {
         lint::hashed(&self.0)
     }
 
-    /// Which calendar suppresses fires at an instant, and a later instant up to which that stays
-    /// so.
+    /// The calendar that suppresses fires at an instant, and a later instant up to which that does
+    /// not change.
     pub(crate) fn stretch(&self, at: DateTime<Utc>) -> (Option<usize>, DateTime<Utc>) {
         let Some(calendars) = &self.1 else {
             return (None, DateTime::<Utc>::MAX_UTC);
@@ -316,7 +316,7 @@ impl Timetable {
     }
 }
 
-/// An instant in unix seconds; those that nothing reaches are the last one.
+/// The instant of a unix second; seconds that are out of range become the last instant.
 fn instant(second: i64) -> DateTime<Utc> {
     let known = (second <= LAST_SECOND).then(|| DateTime::from_timestamp(second, 0)).flatten();
     known.unwrap_or(DateTime::<Utc>::MAX_UTC)
@@ -337,12 +337,12 @@ impl Parts {
 }
 
 impl Moment {
-    /// Of several moments at one instant, the one that needs no explanation comes first.
+    /// Of several moments at one instant, the normal one comes first.
     pub(crate) fn order(&self) -> (i64, crate::FireKind) {
         (self.at, self.kind)
     }
 
-    /// The fire as the world outside sees it. There is one for every instant within [`LAST`].
+    /// The fire in its public form. There is one for every instant within [`LAST`].
     pub(crate) fn fire(self) -> Option<Fire> {
         let at = DateTime::from_timestamp_millis(self.at)?;
         let offset = FixedOffset::east_opt(i32::try_from(self.offset).ok()?)?;

@@ -1,4 +1,4 @@
-//! What stands in the brackets of an attribute.
+//! The arguments of an attribute.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Arguments {
         self.text(name)?.ok_or_else(missing)
     }
 
-    /// One text or several in brackets.
+    /// One string, or several in brackets.
     pub(crate) fn texts(&self, name: &str) -> syn::Result<Vec<LitStr>> {
         match self.values.get(name) {
             None => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! The function as it is, and beside it a type of its name that is the task.
+//! Emits the function unchanged, and a type of the same name that implements the task.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -92,7 +92,7 @@ fn check_signature(function: &ItemFn) -> syn::Result<()> {
     Ok(())
 }
 
-/// The call of the function with what the job brings, and what is told of it.
+/// The call of the function with the job's input, and the conversion of its result.
 fn call(function: &ItemFn) -> syn::Result<TokenStream> {
     let mut reads = Vec::new();
     let mut passed = Vec::new();
@@ -119,7 +119,7 @@ fn call(function: &ItemFn) -> syn::Result<TokenStream> {
             if std::mem::replace(&mut has_input, true) {
                 return Err(twice("one input and one Context"));
             }
-            // A type that JSON cannot become is an error at that type.
+            // A type that JSON cannot be deserialized into is an error at that type.
             reads.push(quote_spanned!(ty.span() => let #name: #ty = job.input()?;));
         }
         passed.push(name);

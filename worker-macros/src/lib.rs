@@ -8,13 +8,13 @@ use proc_macro::TokenStream;
 
 use crate::expand::Kind;
 
-/// Declares an async function as a task that jobs of a queue call by its name.
+/// Declares an async function as a task that jobs in a queue call by name.
 #[proc_macro_attribute]
 pub fn task(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Task, arguments, item)
 }
 
-/// Declares an async function as a task, and when it runs.
+/// Declares an async function as a task, and its schedule.
 #[proc_macro_attribute]
 pub fn scheduled(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Scheduled, arguments, item)
@@ -25,7 +25,7 @@ fn attribute(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStre
     match expand::expand(kind, arguments.into(), item.clone()) {
         Ok(code) => code.into(),
         Err(error) => {
-            // With the function as it is, so that nobody is told that it is not there as well.
+            // Keep the function, so that there is no second error about a missing function.
             let error = error.into_compile_error();
             quote::quote!(#item #error).into()
         }

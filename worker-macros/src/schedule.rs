@@ -1,4 +1,4 @@
-//! When a function runs, checked by the calculator that the server fires it by.
+//! The schedule of a function, checked by the same calculator that the server uses.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::arguments::Arguments;
 const OVERLAPS: &[&str] =
     &["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow"];
 
-/// A schedule as a module file has it, but for its target.
+/// A schedule as in a module file, without its target.
 pub(crate) struct Schedule {
     pub(crate) name: String,
     /// The keys of the schedule.
     pub(crate) keys: String,
     /// The keys of its task.
     pub(crate) task_keys: String,
-    /// What the function gets.
+    /// The function's input.
     pub(crate) input: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Schedule {
     }
 }
 
-/// An expression that cannot be read is an error at that expression, and a zone at the zone.
+/// An invalid expression is an error at that expression, and an invalid zone at the zone.
 fn check_timing(cron: &[LitStr], zone: Option<&LitStr>) -> syn::Result<()> {
     if let Some(zone) = zone {
         timing(vec!["@daily".to_owned()], &zone.value())

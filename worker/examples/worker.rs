@@ -1,4 +1,4 @@
-//! A program that carries its own schedule: it deploys what it declares, and works.
+//! A program that carries its own schedule: it deploys its declarations, and works on jobs.
 //!
 //! `cargo run -p carillon-worker --example worker -- URL DEPLOY_TOKEN WORKER_TOKEN`
 
@@ -37,7 +37,7 @@ struct Letter {
     address: String,
 }
 
-/// For schedules that people make.
+/// For schedules that users create.
 #[task(queue = "emails")]
 async fn send_one(letter: Letter) -> Result<(), Failure> {
     if letter.address.contains('@') {

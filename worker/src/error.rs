@@ -2,16 +2,16 @@ use std::{fmt, time::Duration};
 
 use reqwest::StatusCode;
 
-/// Why a program or a worker cannot go on.
+/// Why a program or a worker cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server refused a request.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// No answer came.
+    /// The server did not answer.
     #[error("the server did not answer: {0}")]
     Unanswered(#[from] reqwest::Error),
-    /// An answer came that is none of this protocol's.
+    /// An answer that does not belong to this protocol.
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
     /// The server refused the module of a program. Nothing was changed.
@@ -22,12 +22,12 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A program that contradicts itself, or a setting that cannot be.
+    /// Contradictory declarations, or an invalid setting.
     #[error("{0}")]
     Setting(String),
 }
 
-/// An answer of the server that is not a success.
+/// An error response of the server.
 #[derive(Debug, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ApiError {
@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// Whether the job, or the worker, is not ours any more.
+    /// Whether the job, or the worker, no longer belongs to this process.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_status(StatusCode::NOT_FOUND) || self.is_status(StatusCode::CONFLICT)
     }
@@ -70,7 +70,7 @@ impl Error {
     }
 }
 
-/// Why a task failed. Every error becomes one by `?`, and another attempt may follow.
+/// Why a task failed. `?` turns any error into one, and another attempt may follow.
 pub struct Failure {
     pub(crate) message: String,
     pub(crate) retry: bool,
@@ -82,7 +82,7 @@ impl Failure {
         Self { message: message.to_string(), retry: true }
     }
 
-    /// Another attempt would fail as well, so the server makes none.
+    /// Another attempt would fail as well, so the server does not make one.
     pub fn permanent(message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), retry: false }
     }

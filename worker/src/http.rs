@@ -1,4 +1,4 @@
-//! JSON over HTTP, and requests repeated while that can help.
+//! JSON over HTTP, with retries while they can help.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(url: &str, token: &str) -> Result<Self, Error> {
-        // Whoever has chosen a provider of cryptography before keeps it.
+        // An application that has already installed a cryptography provider keeps it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().user_agent(CLIENT).redirect(Policy::none()).build()?;
         Ok(Self { client, base: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
@@ -52,7 +52,7 @@ impl Http {
         Err(refusal(answer).await.into())
     }
 
-    /// Repeats a request until it is answered, or until it is given up: the last error then.
+    /// Repeats a request until it is answered or given up on; then returns the last error.
     pub(crate) async fn call(
         &self,
         path: &str,
@@ -76,12 +76,12 @@ impl Http {
     }
 }
 
-/// How long to wait before the next request, after so many in a row that failed.
+/// The delay before the next request, after this many failures in a row.
 pub(crate) fn delay_after(failures: u32, retry_after: Option<Duration>) -> Duration {
     let longest = FIRST_DELAY.saturating_mul(1 << failures.min(16)).min(LONGEST_DELAY);
     let share: f64 = rand::rng().random();
     match retry_after {
-        // Not all workers that were told the same come back in the same instant.
+        // Add jitter, so that workers that got the same answer do not all return at once.
         Some(least) => least + longest.mul_f64(share),
         None => longest.mul_f64(0.5 + share / 2.0),
     }
@@ -98,7 +98,7 @@ async fn refusal(answer: Response) -> ApiError {
     let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let retry_after = seconds.map(|s| Duration::from_secs(s.min(LONGEST_RETRY_AFTER)));
     let said: Value = answer.json().await.unwrap_or_default();
-    // As the protocol says it, or as GraphQL does.
+    // In the protocol's form, or in GraphQL's.
     let (error, of_graphql) = (&said["error"], &said["errors"][0]);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let code = text(&error["code"]).or_else(|| text(&of_graphql["extensions"]["code"]));

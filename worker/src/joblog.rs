@@ -8,26 +8,27 @@ use std::{
 use serde_json::{Value, json};
 
 const MAX_LINES: usize = 200;
-/// The server takes 256 KiB a request; the rest is for JSON's marks and escapes.
+/// The server accepts 256 KiB per request; the rest is for JSON's punctuation and escapes.
 const MAX_BYTES: usize = 96 * 1024;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_WAITING: usize = 10_000;
 const CUT: &str = " [cut]";
 
-/// Where a line belongs.
+/// The stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// What is told.
+    /// Normal output.
     Stdout,
-    /// What went wrong.
+    /// Errors.
     Stderr,
 }
 
-/// Bounded: what a function writes faster than the server takes it is counted, not kept.
+/// Bounded: lines that a function writes faster than the server accepts them are counted and
+/// dropped.
 #[derive(Debug, Default)]
 pub(crate) struct JobLog {
     waiting: Mutex<Waiting>,
-    /// Held while lines are on their way, so that they arrive in their order.
+    /// Held while lines are being sent, so that they arrive in order.
     pub(crate) sending: tokio::sync::Mutex<()>,
 }
 
@@ -40,7 +41,7 @@ struct Waiting {
 impl JobLog {
     pub(crate) fn add(&self, stream: Stream, text: &str) {
         let mut waiting = self.lock();
-        // A null is no text to the database.
+        // The database does not accept a null character in text.
         let clean = text.replace('\0', "\u{fffd}");
         let lines: Vec<&str> = if clean.is_empty() { vec![""] } else { clean.lines().collect() };
         for line in lines {
@@ -52,7 +53,7 @@ impl JobLog {
         }
     }
 
-    /// The lines of one request; none if there are none.
+    /// The lines of one request; empty if there are none.
     pub(crate) fn batch(&self) -> Vec<Value> {
         let mut waiting = self.lock();
         let mut batch = Vec::new();
@@ -86,7 +87,7 @@ fn line(stream: Stream, text: &str) -> Value {
     json!({ "stream": stream, "text": text })
 }
 
-/// The text in so many bytes, and a mark where it was longer.
+/// The text cut to this many bytes, with a mark if it was longer.
 pub(crate) fn cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

@@ -36,10 +36,10 @@
 //! # }
 //! ```
 //!
-//! # What is checked when it compiles
+//! # Compile-time checks
 //!
-//! An expression that does not parse, and a zone that is not there, by the calculator that fires the
-//! schedule; and arguments that a task cannot have:
+//! An expression that does not parse and an unknown zone, both checked by the calculator that fires
+//! the schedule; and arguments that a task cannot have:
 //!
 //! ```compile_fail
 //! # use carillon_worker::{Failure, scheduled};
@@ -73,11 +73,11 @@
 //!
 //! # The modules
 //!
-//! - `task`: what the attributes make of a function
+//! - `task`: what the attributes generate for a function
 //! - `program`: declarations as one module of the server
-//! - `worker`: the loops that pull jobs and keep them
-//! - `job`, `joblog`: a job at hand, and its lines
-//! - `http`: requests, repeated while that can help
+//! - `worker`: the loops that pull jobs and renew their leases
+//! - `job`, `joblog`: a job in progress, and its log lines
+//! - `http`: requests, with retries while they can help
 
 mod error;
 mod http;

@@ -18,7 +18,7 @@ mutation Deploy($source: String!) {
   deployModule(source: $source, format: YAML, prune: true) { changes { action kind name detail } }
 }";
 
-/// What the code declares, under the name of a module that is its own.
+/// The declarations of the code, as a module of its own with this name.
 #[derive(Clone)]
 pub struct Program {
     name: String,
@@ -27,12 +27,12 @@ pub struct Program {
     problem: Option<String>,
 }
 
-/// What a deployment did to one thing.
+/// What a deployment did to one object.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Change {
     /// `CREATE`, `UPDATE`, `DELETE` and so on.
     pub action: String,
-    /// What it is.
+    /// The kind of object.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -41,21 +41,21 @@ pub struct Change {
 }
 
 impl Program {
-    /// One without tasks, in the namespace `default`.
+    /// A program without tasks, in the namespace `default`.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let (name, namespace) = (name.into(), "default".to_owned());
         Self { name, namespace, tasks: BTreeMap::new(), problem: None }
     }
 
-    /// In another namespace.
+    /// Moves the program to another namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = namespace.into();
         self
     }
 
-    /// With a task, by the name of its function.
+    /// Adds a task, under the name of its function.
     #[must_use]
     pub fn with<T: Task>(mut self) -> Self {
         let task = Declared::of::<T>();
@@ -70,15 +70,16 @@ impl Program {
         self
     }
 
-    /// Replaces what the program declared before by what it declares now, all at once. A schedule
+    /// Replaces the program's earlier declarations by the current ones, all at once. A schedule
     /// that the code no longer has is deleted. The token needs the role EDITOR.
     ///
     /// # Errors
     ///
-    /// Two declare one name, the server refuses the module, or it does not answer for a minute.
+    /// Two declarations have the same name, the server refuses the module, or it does not answer
+    /// for a minute.
     pub async fn deploy(&self, url: &str, token: &str) -> Result<Vec<Change>, Error> {
         let refused = |problem: String| Error::Deploy { module: self.name.clone(), problem };
-        // JSON is YAML.
+        // JSON is also valid YAML.
         let source = self.module()?.to_string();
         let body = json!({ "query": DEPLOY, "variables": { "source": source } });
         let (http, given_up) = (Http::new(url, token)?, CancellationToken::new());
@@ -94,11 +95,11 @@ impl Program {
             .map_err(|error| refused(format!("the answer cannot be read: {error}")))
     }
 
-    /// The module file that the code stands for.
+    /// The module file for the program's declarations.
     ///
     /// # Errors
     ///
-    /// Two declare one name.
+    /// Two declarations have the same name.
     pub fn module(&self) -> Result<Value, Error> {
         self.check()?;
         let mut schedules = Map::new();
@@ -131,7 +132,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// The texts were written by the attributes, so they are JSON objects.
+/// The attributes generated these texts, so they are JSON objects.
 fn definition(task: &Declared, schedule: &Schedule) -> Value {
     let object = |text| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let mut worker = json!({ "queue": task.queue, "task": task.name });

@@ -4,37 +4,38 @@ use serde_json::Value;
 
 use crate::{Failure, Job};
 
-/// What a task gives back, as JSON, in time.
+/// The result of a task as JSON, once it has run.
 pub type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 
-/// A function that jobs call by a name. The attributes [`task`](macro@crate::task) and
-/// [`scheduled`](macro@crate::scheduled) make a type of the function's name that is one.
+/// A function that jobs call by name. The attributes [`task`](macro@crate::task) and
+/// [`scheduled`](macro@crate::scheduled) generate a type with the function's name that implements
+/// this.
 pub trait Task {
-    /// What jobs call it.
+    /// The name by which jobs call it.
     const NAME: &'static str;
-    /// Where its jobs wait.
+    /// The queue in which its jobs wait.
     const QUEUE: &'static str;
-    /// When it runs.
+    /// Its schedules.
     const SCHEDULES: &'static [Schedule];
 
-    /// Runs the function with what the job brings.
+    /// Runs the function with the job's input.
     fn run(job: Job) -> Running;
 }
 
-/// When a task runs, as a module file has it; the texts are JSON.
+/// A schedule of a task, as in a module file; the texts are JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// Its name.
     pub name: &'static str,
-    /// Its keys but its task.
+    /// Its keys, except its task.
     pub keys: &'static str,
-    /// The keys of its task but the target.
+    /// The keys of its task, except the target.
     pub task_keys: &'static str,
-    /// What the function gets; the run's context if there is none.
+    /// The function's input; the run's context if there is none.
     pub input: Option<&'static str>,
 }
 
-/// A task, by what a worker and a program need of it.
+/// What a worker and a program need to know about a task.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared {
     pub(crate) name: &'static str,

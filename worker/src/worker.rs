@@ -1,4 +1,4 @@
-//! The loops of a worker: one pulls jobs, one keeps them, one sends lines.
+//! The loops of a worker: one pulls jobs, one sends heartbeats, one sends log lines.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -24,15 +24,15 @@ use crate::{
 
 const PROTOCOL: u32 = 1;
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
-/// After its end the lines of a job have so long.
+/// How long the remaining log lines of a job may take after its end.
 const LAST_LINES: Duration = Duration::from_secs(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
-/// Until the open poll ends, once the server knows that the worker takes no more; what was given
-/// out before arrives meanwhile.
+/// How long the open poll may still last once the server knows that the worker takes no more jobs;
+/// jobs that were handed out before arrive in this time.
 const END_OF_POLL: Duration = Duration::from_millis(100);
 const LATEST_END_OF_POLL: Duration = Duration::from_secs(2);
 
-/// Pulls jobs and runs their functions, until the process is asked to end.
+/// Pulls jobs and runs their functions, until the process is asked to stop.
 #[derive(Debug)]
 pub struct Worker {
     url: String,
@@ -47,19 +47,19 @@ pub struct Worker {
     program: Program,
 }
 
-/// Asks a worker to end, from anywhere.
+/// Asks a worker to stop, from anywhere.
 #[derive(Clone, Debug)]
 pub struct Stopper(CancellationToken);
 
 impl Stopper {
-    /// As SIGTERM does: no more jobs, the grace for those at hand, then it leaves.
+    /// As SIGTERM does: no more jobs, a grace period for the current ones, then it leaves.
     pub fn stop(&self) {
         self.0.cancel();
     }
 }
 
 impl Worker {
-    /// One for the queues of the program's tasks, with eight jobs at once.
+    /// A worker for the queues of the program's tasks, with eight jobs at once.
     #[must_use]
     pub fn new(url: impl Into<String>, token: impl Into<String>, program: &Program) -> Self {
         Self {
@@ -76,60 +76,60 @@ impl Worker {
         }
     }
 
-    /// Under that name instead of the host's and the process's.
+    /// Sets its name, instead of the host's name and the process id.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// From these queues only.
+    /// Takes jobs from these queues only.
     #[must_use]
     pub fn queues<S: Into<String>>(mut self, queues: impl IntoIterator<Item = S>) -> Self {
         self.queues = queues.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With what jobs may ask for.
+    /// Sets the tags that jobs may require.
     #[must_use]
     pub fn tags<S: Into<String>>(mut self, tags: impl IntoIterator<Item = S>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// So many jobs at once.
+    /// Maximum number of jobs at once.
     #[must_use]
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self
     }
 
-    /// The program's version, to be shown.
+    /// The program's version, for display.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// How long it leaves its jobs once it is asked to end.
+    /// How long the current jobs may continue once the worker is asked to stop.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// What asks it to end.
+    /// A handle that asks the worker to stop.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stopping.clone())
     }
 
-    /// Works until SIGTERM, SIGINT or its stopper ask it to end, and the jobs at hand have ended.
+    /// Works until SIGTERM, SIGINT or its stopper asks it to stop, and the current jobs have ended.
     ///
     /// # Errors
     ///
-    /// What cannot get better: a token that is void, a queue that it does not open, a server of
-    /// another protocol.
+    /// A permanent error: an invalid token, a queue that the token gives no access to, a server
+    /// with another protocol.
     pub async fn run(self) -> Result<(), Error> {
         self.program.check()?;
         if self.queues.is_empty() {
@@ -195,9 +195,9 @@ struct Loops {
     capacity: usize,
     tasks: HashMap<&'static str, Declared>,
     jobs: watch::Sender<HashMap<String, Job>>,
-    /// Asked to end: no more polls.
+    /// Asked to stop: no more polls.
     stopping: CancellationToken,
-    /// All is told, or the grace is over: no more requests.
+    /// Everything is reported, or the grace period is over: no more requests.
     ended: CancellationToken,
     poll_ends: CancellationToken,
     beat_now: Notify,
@@ -237,7 +237,7 @@ impl Loops {
                 () = loops.ended.cancelled() => return,
             }
             loops.stopping.cancel();
-            // It says that it takes no more.
+            // Announces that it takes no more jobs.
             loops.beat_now.notify_one();
             loops.ended.run_until_cancelled(pause(LATEST_END_OF_POLL)).await;
             loops.poll_ends.cancel();
@@ -262,7 +262,7 @@ impl Loops {
             let body = json!({
                 "workerId": me.worker_id, "free": self.capacity - held,
                 "waitSeconds": me.max_wait_seconds,
-                // What was given out beside these was lost on its way, and is given out once more.
+                // Other jobs that were handed out were lost on the way, and are handed out again.
                 "jobs": self.known(),
             });
             let timeout = Duration::from_secs(me.max_wait_seconds + 15);
@@ -274,8 +274,8 @@ impl Loops {
                         self.accept(given, &me);
                     }
                     self.end_jobs(&polled.stop, &polled.lost);
-                    // A server that is being stopped: another one answers next, or this one when
-                    // it is back.
+                    // The server is stopping: another one answers next, or this one when it is
+                    // back.
                     if polled.drain {
                         self.stopping.run_until_cancelled(pause(delay_after(failures, None))).await;
                         failures += 1;
@@ -327,7 +327,7 @@ impl Loops {
                     let backoff = delay_after(failures, error.retry_after());
                     if !self.recovers(error, &me).await {
                         failures += 1;
-                        // A lease is renewed in time whatever the backoff would like.
+                        // A lease is renewed in time, whatever the backoff.
                         delay = delay.min(backoff);
                     }
                 }
@@ -344,7 +344,7 @@ impl Loops {
         }
     }
 
-    /// Registers, unless that was done since the worker was `stale`.
+    /// Registers, unless that has happened since the worker was `stale`.
     async fn register(&self, stale: &str) -> Option<()> {
         let mut current = self.current.lock().await;
         if current.worker_id != stale {
@@ -354,14 +354,14 @@ impl Loops {
         let answer = self.http.call(path, &self.registration, &self.stopping).await;
         let problem = match answer.map(serde_json::from_value::<Registered>) {
             Ok(Ok(registered)) => {
-                // The server has given its jobs to others.
+                // The server has given its jobs to other workers.
                 self.held().iter().for_each(Job::lose);
                 tracing::info!(worker = registered.worker_id, "registered");
                 *current = registered;
                 return Some(());
             }
             Ok(Err(error)) => Error::Setting(format!("the answer cannot be read: {error}")),
-            // Asked to end before the server answered.
+            // Asked to stop before the server answered.
             Err(error) if error.is_passing() => return None,
             Err(error) => error,
         };
@@ -369,14 +369,14 @@ impl Loops {
         None
     }
 
-    /// Does what an error of a poll or a heartbeat asks for; false to wait and try again.
+    /// Handles an error of a poll or a heartbeat; returns false to wait and try again.
     async fn recovers(&self, error: Error, me: &Registered) -> bool {
         if error.is_passing() {
             tracing::warn!(%error, "trying again");
             return false;
         }
         if !error.is_status(StatusCode::NOT_FOUND) {
-            // It takes part in nothing any more, and what becomes of its jobs cannot be told.
+            // The worker no longer takes part, and the outcome of its jobs cannot be reported.
             self.held().iter().for_each(Job::lose);
             self.end_with(error);
             return true;
@@ -393,13 +393,13 @@ impl Loops {
     fn accept(self: &Arc<Self>, given: Value, me: &Registered) {
         let given: Given = match serde_json::from_value(given) {
             Ok(given) => given,
-            // Its lease ends, and the server gives it to another one.
+            // Its lease expires, and the server gives it to another worker.
             Err(error) => return tracing::error!(%error, "a job that cannot be read"),
         };
         let job = Job::new(given, self.http.clone(), me.worker_id.clone());
         let mut is_known = false;
         self.jobs.send_modify(|jobs| {
-            // Handed out a second time because the first answer seemed to be lost.
+            // Handed out again because the first answer seemed to be lost.
             is_known = jobs.get(job.id()).is_some_and(|there| there.token() == job.token());
             if !is_known && let Some(before) = jobs.insert(job.id().to_owned(), job.clone()) {
                 before.lose();
@@ -410,10 +410,10 @@ impl Loops {
         }
         let loops = self.clone();
         tokio::spawn(async move {
-            // Its place is free again however this ends.
+            // Its slot is released however this ends.
             let _place = Place { jobs: &loops.jobs, job: &job };
             let ending = job.work(loops.tasks.get(job.task())).await;
-            // What became of the job does not wait for all that it printed.
+            // The outcome of the job does not wait for all of its log lines.
             let _ = tokio::time::timeout(LAST_LINES, job.flush()).await;
             if !job.is_lost() {
                 job.tell(ending, &loops.ended).await;
@@ -438,7 +438,7 @@ impl Loops {
         let held = self.held();
         tracing::warn!(jobs = held.len(), "the grace is over");
         held.iter().for_each(|job| job.stop("the worker ends"));
-        // Those that heed it still tell what became of them.
+        // Jobs that respond to it can still report their outcome.
         let all_end = jobs.wait_for(HashMap::is_empty);
         let _ = tokio::time::timeout(LEAVE_PATIENCE, all_end).await;
     }
@@ -448,7 +448,7 @@ impl Loops {
         let body = json!({ "workerId": worker_id, "jobs": self.known() });
         let never = CancellationToken::new();
         let call = self.http.call("/worker/v1/leave", &body, &never);
-        // Otherwise its leases end by themselves.
+        // Otherwise its leases expire on their own.
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, call).await {
             tracing::warn!(%error, "could not leave");
         }
@@ -473,12 +473,12 @@ impl Loops {
     }
 }
 
-/// What a poll or a heartbeat is answered.
+/// Parses the answer to a poll or a heartbeat.
 fn read(answer: Value) -> Result<Polled, Error> {
     serde_json::from_value(answer).map_err(|error| Error::Unreadable(error.to_string()))
 }
 
-/// The place that a job takes, until it is dropped.
+/// The slot that a job takes, until it is dropped.
 struct Place<'a> {
     jobs: &'a watch::Sender<HashMap<String, Job>>,
     job: &'a Job,

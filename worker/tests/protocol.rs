@@ -1,5 +1,5 @@
-//! A worker and a server that speaks the protocol from a script, for the faults that a real one has
-//! rarely.
+//! A worker against a scripted server that speaks the protocol, for faults that a real server
+//! rarely has.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

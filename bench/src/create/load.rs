@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::{graphql::Caller, spread::percentile};
 
-/// What is in a call.
+/// The content of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Manner {
     One { own_task: bool },
@@ -24,7 +24,7 @@ impl Manner {
         }
     }
 
-    /// How many rows a schedule comes with.
+    /// Number of rows that each schedule takes.
     pub(super) fn rows_each(self) -> usize {
         match self {
             Self::One { own_task: true } | Self::Many { own_task: true, .. } => 6,
@@ -33,10 +33,10 @@ impl Manner {
     }
 }
 
-/// What the callers did.
+/// What the callers achieved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Schedules a second.
+    /// Schedules per second.
     pub(super) rate: f64,
     pub(super) p50_ms: f64,
     pub(super) p99_ms: f64,
@@ -46,7 +46,7 @@ pub(super) struct Load {
 const WORKFLOW: &str = "mutation { createWorkflow(input: { name: \"noop\",
     tasks: [{ name: \"main\", target: { noop: {} } }] }) { workflow { id } } }";
 
-/// Makes the workflow that schedules without a task of their own run, and warms up connections.
+/// Creates the workflow that schedules without an inline task run, and warms up connections.
 pub(super) async fn prepare(callers: &mut [Caller]) -> Result<()> {
     for (number, caller) in callers.iter_mut().enumerate() {
         if number == 0 {
@@ -57,7 +57,7 @@ pub(super) async fn prepare(callers: &mut [Caller]) -> Result<()> {
     Ok(())
 }
 
-/// Each caller makes schedules for so long, one call after the other.
+/// Each caller creates schedules for this long, one call after the other.
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 pub(super) async fn run(
     clock: &Clock,
@@ -97,14 +97,14 @@ pub(super) async fn run(
     Ok(Load { rate: made as f64 / seconds, p50_ms: of(50)?, p99_ms: of(99)?, made })
 }
 
-/// Checks that what was answered is there.
+/// Checks that everything the server acknowledged exists.
 pub(super) async fn check(store: &Store, load: Load) -> Result<()> {
     let there = schedule::Entity::find().count(store.read()).await?;
     ensure!(u64::try_from(load.made)? == there, "{there} schedules of {}", load.made);
     Ok(())
 }
 
-/// The text of a request, written by hand: what the callers take, the server lacks.
+/// The text of a request, written by hand: CPU that the callers use is missing for the server.
 fn body(manner: Manner, caller: usize, call: usize) -> String {
     match manner {
         Manner::One { own_task } => {

@@ -1,9 +1,9 @@
-//! Creation: how many schedules a second come in through GraphQL.
+//! Creation: how many schedules per second can be created through GraphQL.
 //!
-//! A server in a process of its own, and callers over kept connections in this one, each with one
-//! call at a time. Beside each round stand the limits of its moment. Every call is a transaction
-//! of its own with the schedule's row, its history and its entry in the audit log; with a task of
-//! its own the workflow's row, its definition and a second entry come along.
+//! A server runs in a separate process; the callers run in this one, over persistent connections,
+//! each with one call at a time. The database's limits are measured beside each round. Every call
+//! is its own transaction with the schedule's row, its history and its entry in the audit log; an
+//! inline task adds the workflow's row, its definition and a second entry.
 //!
 //! - `load`: the callers
 
@@ -28,17 +28,17 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure it.
+/// How to measure creation.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// For how many seconds each way is measured in each round.
+    /// Number of seconds for which each way is measured in each round.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
     #[command(flatten)]
     pub(crate) place: Place,
 }
 
-/// A way to make schedules.
+/// A way to create schedules.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     name: &'static str,
@@ -46,7 +46,7 @@ struct Way {
     manner: Manner,
 }
 
-/// So many go into one call in bulk: as many as the limits put into a commit.
+/// Number of schedules in one bulk call: as many as the limits put into a commit.
 const BULK: usize = 500;
 
 const WAYS: [Way; 4] = [
@@ -68,7 +68,7 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// What one way brought.
+/// The result of one way.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     load: Load,
@@ -145,7 +145,7 @@ fn table(kind: Kind, way: Way, rounds: &[Round]) -> Table {
     table
 }
 
-/// One way, on a fresh database; what it brought, and the CPU seconds it took in each second.
+/// One way, on a fresh database; its result, and the CPU seconds that it used per second.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, way: Way) -> Result<(Load, f64)> {
     let fresh = arguments.place.fresh(kind).await?;

@@ -1,11 +1,11 @@
-//! Idle: what a server costs that has many schedules and nothing to do.
+//! Idle: the cost of a server that has many schedules and nothing to do.
 //!
-//! So many schedules are written into a fresh database, all due in a year. A server, in a process
-//! of its own with its default settings, is left alone with them. Measured is what it and the
-//! database spend in some seconds, and what it holds in memory; and beside it what its questions
-//! cost: when something is next due, and what is due.
+//! The given number of schedules is written into a fresh database, all due in a year. A server, in
+//! a separate process with its default settings, is left alone with them. Measured are the CPU that
+//! it and the database use in a few seconds, and its memory; and also the cost of its queries: when
+//! something is next due, and what is due.
 //!
-//! What the sizes need: on PostgreSQL a million take 0.8 GB of disk, on SQLite 0.5 GB.
+//! Disk space: a million schedules take 0.8 GB on PostgreSQL, 0.5 GB on SQLite.
 
 use std::time::Duration;
 
@@ -25,20 +25,20 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure it.
+/// How to measure an idle server.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules are stored; may be given several times.
+    /// Number of stored schedules; may be given several times.
     #[arg(long, default_values_t = [100_000, 1_000_000])]
     stored: Vec<usize>,
-    /// For how many seconds.
+    /// Number of seconds to measure.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     #[command(flatten)]
     pub(crate) place: Place,
 }
 
-/// What one server cost.
+/// The cost of one server.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     product_percent: f64,
@@ -48,9 +48,9 @@ struct Round {
     claim_p99_ms: f64,
 }
 
-/// After its start, and after a million rows were written: both have an aftermath.
+/// Wait this long after the start, and after writing a million rows: both have aftereffects.
 const CALM: Duration = Duration::from_secs(12);
-/// How often each question is asked.
+/// How often each query is made.
 const QUESTIONS: usize = 300;
 
 /// Measures all sizes.
@@ -132,7 +132,7 @@ async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, stored: usize) ->
     })
 }
 
-/// How long it takes to say when something is next due, and what is due.
+/// How long it takes to find when something is next due, and what is due.
 async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
     let (mut next, mut claim) = (Vec::new(), Vec::new());
     for _ in 0..QUESTIONS {
@@ -140,7 +140,7 @@ async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
         store.next_due_at(clock.now().into()).await?;
         next.push(began.elapsed());
         let tx = store.begin().await?;
-        // The pool prepares it once for each connection, as the product does.
+        // The pool prepares it once for each connection, as the server does.
         tx.execute_unprepared("SELECT 1").await?;
         let began = clock.instant();
         let due = store.lock_due_schedules(&tx, clock.now().into(), None, &[], 500).await?;

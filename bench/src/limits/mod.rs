@@ -1,9 +1,10 @@
-//! What the database can do at the best, taken beside each round: the measure of our own figures.
+//! The best that the database can do, measured beside each round as a yardstick for Carillon's own
+//! figures.
 //!
-//! All write rows of the ledger, into the table `fire` of a fresh database with its indexes.
+//! All limits write rows of the ledger, into the table `fire` of a fresh database with its indexes.
 //!
-//! - `postgres`: R1, one row a commit from 16 clients; RB, 500 rows a commit from 4 (pgbench)
-//! - `sqlite`: SB, 500 rows a commit from the one writer (SQLx, as the product uses it)
+//! - `postgres`: R1, one row per commit from 16 clients; RB, 500 rows per commit from 4 (pgbench)
+//! - `sqlite`: SB, 500 rows per commit from the single writer (SQLx, as the server uses it)
 
 mod postgres;
 mod sqlite;
@@ -15,22 +16,22 @@ use serde::Serialize;
 
 use crate::database::{Fresh, Kind};
 
-/// So many rows go into a batched commit: as many as the engine puts into one.
+/// Number of rows in a batched commit: as many as the engine puts into one.
 const BATCH: u32 = 500;
 
-/// The limits at one moment.
+/// The limits at one time.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Limits {
-    /// PostgreSQL: commits a second of a single row, 16 clients.
+    /// PostgreSQL: commits per second of a single row, 16 clients.
     pub(crate) r1: Option<f64>,
-    /// PostgreSQL: rows a second, 500 a commit, 4 clients.
+    /// PostgreSQL: rows per second, 500 per commit, 4 clients.
     pub(crate) rb: Option<f64>,
-    /// SQLite, WAL with synchronous FULL: rows a second, 500 a commit.
+    /// SQLite, WAL with synchronous FULL: rows per second, 500 per commit.
     pub(crate) sb: Option<f64>,
 }
 
 impl Limits {
-    /// Measures those of `kinds`, each for `time`.
+    /// Measures the limits of `kinds`, each for `time`.
     pub(crate) async fn measure(
         kinds: &[Kind],
         admin: Option<&str>,
@@ -52,7 +53,7 @@ impl Limits {
         Ok(limits)
     }
 
-    /// Half way between two moments: the limits of what happened in between.
+    /// The mean of two measurements: the limits of what happened in between.
     pub(crate) fn between(before: Self, after: Self) -> Self {
         let middle = |a: Option<f64>, b: Option<f64>| Some(f64::midpoint(a?, b?));
         Self {

@@ -8,7 +8,7 @@ use carillon::{
 use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;
 
-/// Rows a second that the store's writer inserts, `batch` of them in each commit.
+/// Rows per second that the store's writer inserts, `batch` of them in each commit.
 pub(super) async fn rows(url: &str, batch: u32, time: Duration) -> Result<f64> {
     let store = Store::open(&Options::new(url)).await?;
     let sql = insert(batch);

@@ -1,13 +1,14 @@
-//! Lists: how long the console's own queries take when there is much.
+//! Lists: how long the console's own queries take on a large database.
 //!
-//! So many schedules and so many runs with their fires, spread over 44 days, are written into a
-//! fresh database. A server in a process of its own answers the documents that the console sends,
+//! The given number of schedules, and of runs with their fires spread over 44 days, is written into
+//! a fresh database. A server in a separate process answers the documents that the console sends,
 //! one after the other over one connection: the time is from the request's first byte to the
-//! answer's last. Before that it counts all runs into roll-ups, which is waited for.
+//! answer's last. Before that, the benchmark waits until the server has counted all runs into
+//! roll-ups.
 //!
-//! What the sizes need: 5 million runs take 5 GB of disk on PostgreSQL, 4 GB on SQLite.
+//! Disk space: 5 million runs take 5 GB on PostgreSQL, 4 GB on SQLite.
 //!
-//! - `questions`: the documents and what is asked with them
+//! - `questions`: the documents and their variables
 
 mod questions;
 
@@ -32,19 +33,19 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure them.
+/// How to measure the lists.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules there are.
+    /// Number of schedules.
     #[arg(long, default_value_t = 100_000)]
     schedules: usize,
-    /// How many runs.
+    /// Number of runs.
     #[arg(long, default_value_t = 5_000_000)]
     runs: u64,
-    /// How often each is asked.
+    /// How often each query is made.
     #[arg(long, default_value_t = 200)]
     times: usize,
-    /// For how many seconds each is asked at the most.
+    /// Maximum number of seconds for each query.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
     #[command(flatten)]
@@ -52,21 +53,21 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether there is as much as the goal asks for.
+    /// Whether the sizes reach those of the goal.
     fn is_of_goal(&self) -> bool {
         self.schedules >= 100_000 && self.runs >= 5_000_000
     }
 }
 
-/// Over so many days the runs are spread.
+/// Number of days over which the runs are spread.
 const DAYS: u32 = 44;
 
 /// How long the server may take to count all runs.
 const COUNTED: Duration = Duration::from_secs(1_800);
-/// How often to look how far it has counted.
+/// How often to check how far it has counted.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Measures all of them on each database.
+/// Measures all queries on each database.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();
@@ -110,7 +111,7 @@ async fn fill(arguments: &Arguments, store: &Store, clock: &Clock) -> Result<()>
     seed::settle(store).await
 }
 
-/// Waits until roll-ups know of all runs.
+/// Waits until the roll-ups include all runs.
 async fn counted(store: &Store, clock: &Clock) -> Result<()> {
     let (end, start) = (end_of_runs(store).await?, clock.instant());
     while store.counted_until().await?.is_none_or(|counted| counted < end) {
@@ -129,7 +130,7 @@ async fn ask(
     let most = Duration::from_secs(arguments.seconds);
     let start = clock.instant();
     let mut took = Vec::new();
-    // The first finds nothing in memory and no plan made: it is not counted.
+    // The first call finds cold caches and no prepared plan: it is not counted.
     caller.send(&question.body).await?;
     while took.len() < arguments.times && start.elapsed() < most {
         let began = clock.instant();

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::graphql::Caller;
 
-/// A document of the console with variables.
+/// A document of the console with its variables.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) name: &'static str,
@@ -15,10 +15,10 @@ const RUNS: &str = include_str!("../../../frontend/graphql/runs.graphql");
 const FIRES: &str = include_str!("../../../frontend/graphql/fires.graphql");
 const OVERVIEW: &str = include_str!("../../../frontend/graphql/overview.graphql");
 
-/// A page as the console asks for it.
+/// The page size that the console requests.
 const PAGE: i32 = 50;
 
-/// The key of a schedule that has runs.
+/// The id of a schedule that has runs.
 pub(super) async fn some_schedule(caller: &mut Caller) -> Result<Value> {
     let found = caller.ask("{ runs(first: 1) { nodes { schedule { id } } } }", &json!({})).await?;
     let id = &found["runs"]["nodes"][0]["schedule"]["id"];
@@ -26,7 +26,7 @@ pub(super) async fn some_schedule(caller: &mut Caller) -> Result<Value> {
     Ok(id.clone())
 }
 
-/// All that is asked.
+/// All queries.
 pub(super) fn all(schedule: &Value) -> Vec<Question> {
     let question = |name, document: &str, variables: Value| {
         let body = json!({ "query": document, "variables": variables }).to_string();

@@ -14,7 +14,7 @@ use crate::{
     storm::tally,
 };
 
-/// What one kill cost, in seconds after the due instant.
+/// The effect of one kill, in seconds after the due instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// The latest claim.
@@ -23,10 +23,10 @@ pub(super) struct Found {
     pub(super) start_s: f64,
 }
 
-/// After the start of all nodes, and after a kill: what is due until then is looked at.
+/// Time after the start of all nodes, and after a kill, in which due fires are examined.
 const WHILE: TimeDelta = TimeDelta::seconds(10);
 
-/// Kills one node after the other, and starts another for each.
+/// Kills one node after the other, and starts a new one for each.
 pub(super) async fn run(arguments: &Arguments, clock: &Clock) -> Result<Vec<Found>> {
     let fresh = arguments.place.fresh(Kind::Postgres).await?;
     let store = Store::open(&Options::new(&fresh.url)).await?;
@@ -40,13 +40,13 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock) -> Result<Vec<Foun
     let mut found = Vec::new();
     for kill in 0..arguments.kills {
         clock.sleep_until(clock.now() + WHILE).await;
-        // From before it dies: what falls due while it does is the others', too.
+        // Taken before it dies: fires that become due while it dies also belong to the others.
         let killed = clock.now();
         servers.remove(0).kill().await?;
         clock.sleep_until(killed + WHILE).await;
         found.push(look(&store, killed).await?);
         eprintln!("kill {}/{}: {:.2} s", kill + 1, arguments.kills, found[kill].claim_s);
-        // Its name is taken until its heartbeat has expired.
+        // Its name stays taken until its heartbeat has expired.
         let next = name(arguments.nodes + kill);
         servers.push(Server::start(clock, &fresh.url, &next).await?);
     }
@@ -63,8 +63,8 @@ fn name(node: usize) -> String {
     format!("node-{node}")
 }
 
-/// Checks that each instant of each schedule from `due` until its last one is in one row: what was
-/// at work may have been done twice, which the ledger has as a further attempt.
+/// Checks that each instant of each schedule from `due` until its last one has one row: work in
+/// progress may have been repeated, which the ledger records as a further attempt.
 async fn check(store: &Store, ticking: usize, due: DateTime<Utc>) -> Result<()> {
     let due = due.timestamp_millis();
     let expected = format!("(max(last_scheduled_at) - {due}) / 1000 + 1");
@@ -86,9 +86,9 @@ async fn check(store: &Store, ticking: usize, due: DateTime<Utc>) -> Result<()> 
     Ok(())
 }
 
-/// Of the fires due after the kill: how late the latest was claimed and started. What is not
-/// claimed, or not started, by the end of the look counts as claimed, or started, then; it is in
-/// the fires of schedules that stand still.
+/// Of the fires due after the kill: how late the latest was claimed and started. A fire that is not
+/// claimed or not started by the end of this period counts as claimed or started then; this
+/// includes fires of schedules that have stopped advancing.
 async fn look(store: &Store, killed: DateTime<Utc>) -> Result<Found> {
     let (from, to) = (killed.timestamp_millis(), (killed + WHILE).timestamp_millis());
     let statement = store.dialect().statement(

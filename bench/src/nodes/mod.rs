@@ -1,6 +1,6 @@
-//! Nodes: several servers on one PostgreSQL, each a process of its own.
+//! Nodes: several servers on one PostgreSQL, each a separate process.
 //!
-//! - `storm`: three of them in a storm, against one
+//! - `storm`: three of them in a storm, compared with one
 //! - `failover`: one of them is killed while schedules fire every second
 
 mod failover;
@@ -16,26 +16,26 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure them.
+/// How to measure several nodes.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules are due at one instant.
+    /// Number of schedules that are due at one instant.
     #[arg(long, default_value_t = 10_000)]
     schedules: usize,
-    /// How many nodes are set against one.
+    /// Number of nodes to compare with one.
     #[arg(long, default_value_t = 3)]
     nodes: usize,
     /// How often a node is killed.
     #[arg(long, default_value_t = 5)]
     kills: usize,
-    /// How many schedules fire every second meanwhile.
+    /// Number of schedules that fire every second during the kills.
     #[arg(long, default_value_t = 200)]
     ticking: usize,
     #[command(flatten)]
     pub(crate) place: Place,
 }
 
-/// Measures both; what is lost or doubled is an error. SQLite has one node.
+/// Measures both; lost or duplicated work is an error. SQLite supports only one node.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();

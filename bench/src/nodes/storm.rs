@@ -16,15 +16,16 @@ use crate::{
     storm::{tally, watch},
 };
 
-/// What is left to do when all nodes stand: they look once a minute, and are told of nothing.
+/// Time before the storm with all nodes running: they poll once a minute, and nothing wakes them.
 const CALM: TimeDelta = TimeDelta::seconds(6);
-/// No storm that we would report takes longer.
+/// A storm that takes longer is a failure.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The other processes' commits are not seen here: so it is asked, seldom enough to cost little.
+/// The other processes' commits cannot be followed from here, so the database is polled, rarely
+/// enough to cost little.
 const POLL: Duration = Duration::from_millis(25);
 
-/// Goes through one storm, in which nothing may be lost or doubled; says how many fires a second
-/// that were.
+/// Performs one storm, in which nothing may be lost or duplicated; returns the number of fires per
+/// second.
 #[expect(clippy::cast_precision_loss, reason = "a count of schedules")]
 pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> Result<f64> {
     let count = arguments.schedules;
@@ -32,7 +33,7 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> R
     let store = Store::open(&Options::new(&fresh.url)).await?;
     let writing = TimeDelta::milliseconds(i64::try_from(count)? / 5 + 2_000 * 3) + CALM;
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
-    // Daily from then on: the claim has a next fire to compute.
+    // Daily from then on, so that the claim has to compute a next fire.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
     let mut servers = Vec::new();
@@ -57,7 +58,7 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> R
     Ok(count as f64 / seconds)
 }
 
-/// When the last end was recorded, as the table has it: the moment before its commit.
+/// When the last end was recorded, according to the table: the moment before its commit.
 async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
     let statement = store.dialect().statement("SELECT max(finished_at) FROM run", []);
     let row = store.read().query_one_raw(statement).await?.context("a maximum is a row")?;

@@ -1,11 +1,11 @@
-//! Peers: the storm beside that of another scheduler, both on the same PostgreSQL, in turn, in one
-//! run.
+//! Peers: the storm compared with that of another scheduler, both on the same PostgreSQL,
+//! alternating in one run.
 //!
-//! The other scheduler is a program of its own, which is not built with this one: `make
-//! bench-peers` builds it. It may be slow, so it has a time limit; what it has not done by then is
+//! The other scheduler is a separate program, which is not built with this one: `make bench-peers`
+//! builds it. It may be slow, so it has a time limit; schedules that have not run by then count as
 //! not done.
 //!
-//! - `peer`: one storm of it.
+//! - `peer`: one storm of the other scheduler.
 
 mod peer;
 
@@ -23,26 +23,26 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure beside another scheduler.
+/// How to compare with another scheduler.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// The program that goes through a storm of the other scheduler.
+    /// The program that performs a storm of the other scheduler.
     #[arg(long)]
     program: PathBuf,
-    /// What it is told besides the database and the number, such as `--tasks=4`.
+    /// Its arguments besides the database and the number, such as `--tasks=4`.
     #[arg(long = "option", allow_hyphen_values = true)]
     options: Vec<String>,
-    /// How many schedules are due at one instant.
+    /// Number of schedules that are due at one instant.
     #[arg(long, default_value_t = 1_000)]
     schedules: usize,
-    /// When a storm of the other scheduler that is not over is given up.
+    /// Number of seconds after which an unfinished storm of the other scheduler is abandoned.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     limit: u64,
     #[command(flatten)]
     pub(crate) place: Place,
 }
 
-/// Goes through both storms as often as asked.
+/// Performs both storms as often as requested.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let clock = Clock::system();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ fn table(arguments: &Arguments, ours: &[storm::Round], theirs: &[Outcome]) -> Re
     let n = arguments.schedules as f64;
     let rate = |one: &storm::Round| n / one.seconds;
     let thrift = |one: &storm::Round| n / one.cpu.total();
-    // Nothing is so many times as much as none.
+    // A ratio to zero means nothing.
     let rounds = || ours.iter().zip(theirs).filter(|(_, theirs)| theirs.done > 0);
     let rates = rounds().map(|(ours, theirs)| rate(ours) / theirs.rate());
     let thrifts = rounds().map(|(ours, theirs)| thrift(ours) / theirs.thrift());

@@ -15,29 +15,30 @@ use crate::{
     process::{Cpu, Meter},
 };
 
-/// What a storm of another scheduler showed.
+/// The result of another scheduler's storm.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// With its version.
+    /// Its name, with its version.
     pub(super) name: String,
     /// From the due instant to the last record, or to the limit.
     pub(super) seconds: f64,
-    /// How many schedules ran to the end in that time.
+    /// Number of schedules that ran to the end in that time.
     pub(super) done: usize,
     /// From the due instant to the first record.
     pub(super) first: Option<f64>,
-    /// In that time: its process and the database's. That it asks how far it is counts in.
+    /// CPU of its process and the database's in that time, including its own progress queries.
     pub(super) cpu: Cpu,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 impl Outcome {
-    /// Schedules a second, of those that it did: what the limit cut off counts against it.
+    /// Schedules per second, counting those that it completed: what the limit cut off counts
+    /// against it.
     pub(super) fn rate(&self) -> f64 {
         self.done as f64 / self.seconds
     }
 
-    /// The same for each second of CPU.
+    /// The same per second of CPU.
     pub(super) fn thrift(&self) -> f64 {
         self.done as f64 / self.cpu.total()
     }
@@ -59,10 +60,10 @@ struct Over {
     first_seconds: Option<f64>,
 }
 
-/// How much longer than it was told it may take to register schedules, and to say how it went.
+/// How much longer than its limit it may take to register schedules, and to report the result.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Goes through one storm of it.
+/// Performs one storm of the other scheduler.
 pub(super) async fn storm(arguments: &Arguments, clock: &Clock, fresh: &Fresh) -> Result<Outcome> {
     let limit = Duration::from_secs(arguments.limit);
     let mut child = Command::new(&arguments.program)
@@ -113,7 +114,7 @@ async fn line<T: DeserializeOwned>(
     serde_json::from_str(&line).with_context(|| format!("understand {line:?}"))
 }
 
-/// It ends when its input does.
+/// Ends the process by closing its input.
 async fn end(clock: &Clock, mut child: Child) -> Result<()> {
     drop(child.stdin.take());
     let status = clock.timeout(PATIENCE, child.wait()).await.context("it does not end")??;

@@ -1,11 +1,11 @@
-//! Real work: fires whose tasks send requests or run programs, beside fires that do nothing.
+//! Real work: fires whose tasks send requests or run programs, compared with fires that do nothing.
 //!
-//! Requests go to a receiver in a process of its own, on this machine, and its notes are the
-//! witness. Programs stand beside `xargs`, which starts the same program as often. Storms of all
-//! kinds are interleaved, so that figure and limit met the same noise.
+//! Requests go to a receiver in a separate process on this machine, whose records are the evidence.
+//! Programs are compared with `xargs`, which starts the same program as often. Storms of all kinds
+//! are interleaved, so that figures and limits are affected by the same noise.
 //!
-//! - `storms`: many at one instant.
-//! - `requests`: every second, alone and beside a target that hangs.
+//! - `storms`: many fires at one instant.
+//! - `requests`: every second, alone and beside a hanging target.
 
 mod requests;
 mod storms;
@@ -19,32 +19,32 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure it.
+/// How to measure real work.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Only this; may be given several times.
+    /// Measure only this part; may be given several times.
     #[arg(long, value_enum)]
     only: Vec<Part>,
-    /// How many requests a storm sends.
+    /// Number of requests in a storm.
     #[arg(long, default_value_t = 10_000)]
     requests: usize,
-    /// How many programs a storm starts.
+    /// Number of programs in a storm.
     #[arg(long, default_value_t = 1_000)]
     programs: usize,
-    /// How many schedules send a request every second.
+    /// Number of schedules that send a request every second.
     #[arg(long, default_value_t = 500)]
     schedules: usize,
-    /// For how many seconds they do.
+    /// Number of seconds for which they do.
     #[arg(long, default_value_t = 300)]
     seconds: u32,
     #[command(flatten)]
     pub(crate) place: Place,
 }
 
-/// What is measured.
+/// A part of the scenario.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// Storms of requests and of programs, beside one that does nothing.
+    /// Storms of requests and of programs, compared with a storm of no-ops.
     Storms,
     /// Requests every second.
     Steady,

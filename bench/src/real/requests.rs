@@ -21,33 +21,33 @@ use crate::{
     table::Table,
 };
 
-/// Some seconds of requests, in a process of their own.
+/// A few seconds of requests, in a separate process.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.
     #[arg(long)]
     url: String,
-    /// How many schedules send a request every second.
+    /// Number of schedules that send a request every second.
     #[arg(long)]
     schedules: usize,
-    /// Where to.
+    /// The URL to send them to.
     #[arg(long)]
     to: String,
-    /// For how many seconds.
+    /// Number of seconds.
     #[arg(long)]
     seconds: u32,
-    /// How many further schedules are due together, once, when it begins.
+    /// Number of further schedules that are due together, once, at the beginning.
     #[arg(long, default_value_t = 0)]
     slow: usize,
-    /// Where the further schedules send their requests.
+    /// The URL to which the further schedules send their requests.
     #[arg(long, default_value = "")]
     slow_to: String,
 }
 
-/// What the process says of them; the receiver says the rest.
+/// What the process reports about the requests; the receiver reports the rest.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
-    /// The instants that count: from the one until before the other.
+    /// The instants that count: from the first up to but not including the second.
     from: i64,
     until: i64,
     cpu: Cpu,
@@ -55,14 +55,14 @@ pub(crate) struct Round {
 
 /// The first ticks warm up connections, statements and caches, and do not count.
 const WARM: TimeDelta = TimeDelta::seconds(3);
-/// What was held up may arrive so much later.
+/// How much later a delayed request may arrive.
 const LATEST: Duration = Duration::from_secs(5);
-/// How many schedules stand beside the slow target.
+/// Number of schedules beside the slow target.
 const BESIDE: usize = 50;
-/// How many requests hang: more than a node works on from one origin.
+/// Number of hanging requests: more than a node works on for one origin.
 const SLOW: usize = 900;
 
-/// Goes through some seconds.
+/// Performs a few seconds of requests.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
@@ -87,13 +87,13 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     clock.sleep_until(until).await;
     let cpu = meter.read()?.since(before);
     clock.sleep(LATEST).await;
-    // What hangs is not waited for.
+    // Hanging requests are not waited for.
     engine.shutdown(Duration::from_secs(1)).await?;
     store.close().await?;
     Ok(Round { from: from.timestamp(), until: until.timestamp(), cpu })
 }
 
-/// Those whose requests hang.
+/// Creates the schedules whose requests hang.
 async fn slow(
     store: &Store,
     clock: &Clock,
@@ -110,7 +110,7 @@ async fn slow(
     Ok(())
 }
 
-/// What arrived in one round.
+/// The requests that arrived in one round.
 struct Arrived {
     p50_ms: f64,
     p99_ms: f64,
@@ -167,7 +167,7 @@ async fn one(
 
 /// Requests every second, and nothing else.
 pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
-    // It is long: once.
+    // It takes long, so it runs once.
     let size = (scenario.schedules, scenario.seconds, 0);
     let arrived = one(scenario, kind, size).await?;
     let title = format!(
@@ -184,7 +184,7 @@ pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
         .line("CPU, cores", [arrived.cpu]))
 }
 
-/// The same with few schedules, without and with requests that hang.
+/// The same with few schedules, with and without hanging requests.
 pub(super) async fn beside_a_slow_target(scenario: &Scenario, kind: Kind) -> Result<Table> {
     let seconds = scenario.seconds.min(30);
     let mut rounds = Vec::new();

@@ -17,7 +17,7 @@ use crate::{
     table::Table,
 };
 
-/// The program: one that does nothing and ends.
+/// The program: does nothing and exits.
 const PROGRAM: &str = "/bin/true";
 
 /// One round of each kind.
@@ -30,7 +30,7 @@ struct Rounds {
     xargs: Xargs,
 }
 
-/// What the same programs cost when `xargs` starts them.
+/// The cost of the same programs when `xargs` starts them.
 #[derive(Clone, Copy, Debug)]
 struct Xargs {
     seconds: f64,

@@ -1,7 +1,8 @@
-//! Resume: a schedule that fires every second was paused for a year, and is let go again.
+//! Resume: a schedule that fires every second was paused for a year, and is resumed.
 //!
 //! The whole command is measured as a caller of the API sees it: 31.5 million fires counted,
-//! accounted for in the ledger, and committed. Beside it stands the part that is only calculation.
+//! accounted for in the ledger, and committed. The part that is pure calculation is measured as
+//! well.
 
 use std::{hint::black_box, time::Duration};
 
@@ -25,10 +26,10 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure it.
+/// How to measure resuming.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules are resumed.
+    /// Number of schedules that are resumed.
     #[arg(long, default_value_t = 50)]
     schedules: usize,
     #[command(flatten)]
@@ -41,7 +42,7 @@ const CREATE: &str = "mutation($input: CreateScheduleInput!) {
 const RESUME: &str = "mutation($id: UUID!) {
     resumeSchedule(id: $id, missed: LATEST) { schedule { id } } }";
 
-/// Measures it on each database.
+/// Measures resuming on each database.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();
@@ -102,7 +103,7 @@ async fn paused(caller: &mut Caller, number: usize) -> Result<Value> {
     Ok(made["createSchedule"]["schedule"]["id"].clone())
 }
 
-/// Makes all of them paused since then.
+/// Backdates the pause of all schedules.
 async fn backdate(store: &Store, since: DateTime<Utc>) -> Result<()> {
     let ms = since.timestamp_millis() / 1_000 * 1_000;
     let sql = format!(
@@ -126,7 +127,7 @@ async fn check(store: &Store, schedules: usize) -> Result<()> {
     Ok(())
 }
 
-/// What the calculator does of it.
+/// The calculator's share of the work.
 fn pure(clock: &Clock) -> Result<Duration> {
     let now = clock.now();
     let definition = timetable::Definition {

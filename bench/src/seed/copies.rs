@@ -1,14 +1,14 @@
-//! Many rows from one, made inside the database: a million schedules take it seconds.
+//! Many rows from one, generated inside the database: a million schedules take seconds.
 
 use anyhow::Result;
 use carillon::store::Store;
 use sea_orm::{ConnectionTrait, EntityTrait, IdenStatic, Iterable};
 use uuid::Uuid;
 
-/// So many rows are written at once: enough to be fast, few enough for the write-ahead log.
+/// Number of rows in one write: enough to be fast, few enough for the write-ahead log.
 const BATCH: u64 = 50_000;
 
-/// Numbers, of which each is a copy.
+/// A range of numbers, one for each copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     /// The first.
@@ -17,7 +17,7 @@ pub(super) struct Numbers {
     pub(super) to: u64,
 }
 
-/// Copies the row of `E` with that key once for each number; `changes` are columns that differ and
+/// Copies the row of `E` with this key once for each number; `changes` are columns that differ and
 /// their expressions, in which `n` is the number.
 pub(super) async fn write<E: EntityTrait>(
     store: &Store,
@@ -60,8 +60,8 @@ pub(super) async fn write<E: EntityTrait>(
     Ok(())
 }
 
-/// The expression of the key that was made at `ms` and has the number `n`: the same whenever it is
-/// asked for, in the order of time, and spread as random keys are.
+/// The expression for the key that was made at `ms` and has the number `n`: it always gives the
+/// same key, ordered by time, and spread as random keys are.
 pub(super) fn key(store: &Store, ms: &str, n: &str) -> String {
     let scattered = format!("({n}) * 2654435761 % 1152921504606846976");
     if store.dialect().is_postgres() {

@@ -1,4 +1,4 @@
-//! A past that a server has behind it after it has run for weeks.
+//! The history of a server that has run for weeks.
 
 use anyhow::Result;
 use carillon::store::Store;
@@ -15,7 +15,7 @@ use super::{
 const DAY_MS: u64 = 86_400_000;
 
 /// Writes `count` fires with their runs, spread evenly over `days` days up to `now` and over the
-/// schedules. One run in a hundred failed.
+/// schedules. One run in a hundred has failed.
 pub(crate) async fn runs(
     store: &Store,
     seeded: &Seeded,

@@ -1,6 +1,6 @@
-//! Schedules and a past, written straight into the tables.
+//! Schedules and their history, written directly into the tables.
 //!
-//! - `copies`: many rows from one, made inside the database
+//! - `copies`: many rows from one, generated inside the database
 //! - `history`: fires and runs of the past
 
 mod copies;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use self::copies::Numbers;
 pub(crate) use self::history::runs;
 
-/// When they fire.
+/// When the schedules fire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing<'a> {
     /// In UTC.
@@ -29,31 +29,31 @@ pub(crate) struct Timing<'a> {
     pub(crate) due: DateTime<Utc>,
 }
 
-/// Schedules that were written.
+/// Schedules that have been written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seeded {
     pub(crate) namespace_id: Uuid,
     pub(crate) workflow_id: Uuid,
-    /// The first of them, which the others are copies of; the number of a copy is in its name.
+    /// The first one, of which the others are copies; a copy's number is in its name.
     pub(crate) template: Uuid,
     pub(crate) count: u64,
     made_ms: i64,
 }
 
 impl Seeded {
-    /// The next ones run another workflow.
+    /// The same, but further schedules run another workflow.
     pub(crate) fn running(&self, workflow_id: Uuid) -> Self {
         Self { workflow_id, ..*self }
     }
 
-    /// The expression of the key of the copy with the number `n`. What stands for the first has no
-    /// row: nothing refers to keys of schedules that must be there.
+    /// The expression for the key of the copy with the number `n`. The placeholder for the first
+    /// one has no row: no foreign key refers to it.
     fn key(&self, store: &Store, n: &str) -> String {
         copies::key(store, &self.made_ms.to_string(), n)
     }
 }
 
-/// Writes `count` schedules of one timing, named from `bench-0` on, into the first namespace.
+/// Writes `count` schedules with one timing, named from `bench-0` on, into the first namespace.
 pub(crate) async fn schedules(
     store: &Store,
     count: usize,
@@ -77,8 +77,8 @@ pub(crate) async fn schedules_of(
     Ok(seeded)
 }
 
-/// What autovacuum does within its first minute: without it the planner of PostgreSQL guesses at a
-/// table that it has never looked at.
+/// Does what autovacuum does within its first minute: without it, PostgreSQL's planner has no
+/// statistics for a table.
 pub(crate) async fn analyze(store: &Store) -> Result<()> {
     if store.dialect().is_postgres() {
         store.read().execute_unprepared("ANALYZE schedule").await?;
@@ -86,7 +86,7 @@ pub(crate) async fn analyze(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Lets the database do at once what it would do in the next minutes about so many new rows.
+/// Has the database do at once what it would do in the next minutes after so many new rows.
 pub(crate) async fn settle(store: &Store) -> Result<()> {
     let statements: &[&str] = if store.dialect().is_postgres() {
         &["VACUUM ANALYZE", "CHECKPOINT"]
@@ -130,7 +130,7 @@ pub(crate) async fn begin_with(
     Ok(Seeded { namespace_id, workflow_id, template: Uuid::nil(), count: 0, made_ms })
 }
 
-/// Writes so many schedules more, of a name and a timing of their own.
+/// Writes this many more schedules, with a name and a timing of their own.
 pub(crate) async fn more(
     store: &Store,
     seeded: &Seeded,

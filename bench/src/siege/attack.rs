@@ -10,36 +10,36 @@ use tokio::{
 
 use super::{camp::Camp, texts};
 
-/// What is done to the server.
+/// An attack on the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Attack {
-    /// Nothing: what the figures are without an attack.
+    /// Nothing: the baseline without an attack.
     Calm,
-    /// An editor saves templates that are nested deeply.
+    /// An editor saves deeply nested templates.
     DeepTemplates,
-    /// An editor saves templates that take much work to judge or to render.
+    /// An editor saves templates that are expensive to check or to render.
     WideTemplates,
-    /// Strangers ask for the schema of the schema.
+    /// Unauthenticated callers request the introspection of the schema.
     Introspection,
-    /// A viewer asks the calculator hundreds of times at once.
+    /// A viewer requests hundreds of previews at once.
     Previews,
-    /// Strangers open WebSockets and say nothing.
+    /// Unauthenticated callers open WebSockets and send nothing.
     Sockets,
-    /// Strangers send a large message over a WebSocket.
+    /// Unauthenticated callers send a large message over a WebSocket.
     LargeMessages,
-    /// Connections that begin HTTP/2 and go no further.
+    /// Connections that begin HTTP/2 and then stop.
     Prefaces,
-    /// Requests of which half a head is sent.
+    /// Requests of which only half the head is sent.
     Heads,
     /// Requests from another site, with a long origin.
     Origins,
 }
 
-/// Callers at once.
+/// Number of concurrent callers.
 const CALLERS: usize = 4;
-/// Connections that are held at once.
+/// Number of connections that are held open at once.
 const HELD: usize = 650;
-/// An answer that takes longer is not waited for.
+/// A request that takes longer is abandoned.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Attack {
@@ -71,7 +71,7 @@ impl Attack {
         }
     }
 
-    /// Does it for that long. Returns how many requests were answered.
+    /// Attacks for this long. Returns the number of requests that were answered.
     pub(super) async fn carry_out(
         self,
         camp: &Camp,
@@ -101,7 +101,7 @@ impl Attack {
             Self::Sockets => hold(camp, clock, time, &socket_head(camp)).await,
             Self::LargeMessages => {
                 let mut begun = socket_head(camp);
-                // The beginning of a masked text frame of a megabyte, and half of it.
+                // The header of a masked text frame of a megabyte, and half of its content.
                 begun.extend([0x81, 0xFF, 0, 0, 0, 0, 0, 0x10, 0, 0, 1, 2, 3, 4]);
                 begun.resize(begun.len() + 512 * 1024, b'x');
                 hold(camp, clock, time, &begun).await
@@ -121,7 +121,7 @@ impl Attack {
     }
 }
 
-/// Saves the templates one after the other, by several callers, until the time is over.
+/// Several callers save the templates one after the other until the time is over.
 async fn saves(
     camp: &Camp,
     clock: &Clock,
@@ -151,7 +151,7 @@ async fn saves(
     Ok(answered)
 }
 
-/// Several callers send one body again and again until the time is over.
+/// Several callers send the same body repeatedly until the time is over.
 async fn asks(
     camp: &Camp,
     clock: &Clock,
@@ -200,7 +200,7 @@ async fn hold(camp: &Camp, clock: &Clock, time: Duration, bytes: &[u8]) -> Resul
             stream.write_all(bytes).await?;
             Ok::<_, std::io::Error>(stream)
         };
-        // A server that takes no more of them has an answer to the attack.
+        // A server that accepts no more connections has withstood the attack.
         match clock.timeout(Duration::from_secs(1), opened).await {
             Ok(Ok(stream)) => held.push(stream),
             Ok(Err(_)) => {}
@@ -229,7 +229,7 @@ async fn repeat(camp: &Camp, clock: &Clock, time: Duration, request: &[u8]) -> R
     Ok(answered)
 }
 
-/// What asks for a WebSocket.
+/// The head of a request that upgrades to a WebSocket.
 fn socket_head(camp: &Camp) -> Vec<u8> {
     format!(
         "GET /graphql HTTP/1.1\r\nhost: {}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\

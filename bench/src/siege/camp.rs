@@ -14,12 +14,12 @@ use crate::{
     server::{self, Server},
 };
 
-/// A server with a namespace whose schedule fires every second, and another one with an editor and
-/// a viewer.
+/// A server with two namespaces: one with a schedule that fires every second, and one with an
+/// editor and a viewer.
 #[derive(Debug)]
 pub(super) struct Camp {
     server: Server,
-    /// Of the attackers' namespace.
+    /// The token of an editor in the attackers' namespace.
     pub(super) editor: String,
     pub(super) viewer: String,
 }
@@ -61,7 +61,7 @@ impl Camp {
         self.server.address()
     }
 
-    /// Asks `/livez` over a connection of its own.
+    /// Requests `/livez` over a new connection.
     pub(super) async fn livez(&self) -> Result<()> {
         let mut stream = TcpStream::connect(self.address()).await?;
         let head = format!("GET /livez HTTP/1.1\r\nhost: {}\r\n\r\n", self.address());
@@ -77,14 +77,14 @@ impl Camp {
     }
 }
 
-/// Makes a schedule.
+/// Creates a schedule.
 pub(super) async fn create(caller: &mut Caller, input: &Value) -> Result<Value> {
     let create = "mutation($input: CreateScheduleInput!) {
         createSchedule(input: $input) { schedule { id } } }";
     caller.ask(create, &json!({ "input": input })).await
 }
 
-/// A service account of the attackers' namespace, and its token.
+/// Creates a service account in the attackers' namespace, and its token.
 async fn account(owner: &mut Caller, role: &str) -> Result<String> {
     let name = role.to_lowercase();
     let make = "mutation($name: String!, $role: Role!) {

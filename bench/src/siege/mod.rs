@@ -1,13 +1,13 @@
-//! Siege: one namespace, or a stranger, asks for as much as the server lets them, beside an
-//! every-second schedule of another namespace.
+//! Siege: one namespace, or an unauthenticated caller, requests as much as the server allows, while
+//! a schedule of another namespace fires every second.
 //!
-//! The receiver of that schedule's requests is the witness: it notes when each arrives. Beside the
-//! lateness stand how long `/livez` took meanwhile and how much memory the server gained. Each
-//! attack has a fresh server, and is bounded in count and time.
+//! The receiver of that schedule's requests is the evidence: it records when each arrives. Besides
+//! the lateness, the slowest answer of `/livez` and the growth of the server's memory are measured.
+//! Each attack has a fresh server, and is bounded in count and time.
 //!
-//! - `attack`: what is done, one variant an attack.
+//! - `attack`: the attacks, one variant each.
 //! - `texts`: the documents and templates that attacks send.
-//! - `camp`: the server, its namespaces and its people.
+//! - `camp`: the server, its namespaces and its accounts.
 
 mod attack;
 mod camp;
@@ -28,13 +28,13 @@ use crate::{
     table::{Findings, Table},
 };
 
-/// How to measure it.
+/// How to measure attacks.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How long each attack goes on.
+    /// Duration of each attack in seconds.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Only attacks with this in their name.
+    /// Only attacks with this text in their name.
     #[arg(long)]
     attack: Option<String>,
     #[command(flatten)]
@@ -43,12 +43,12 @@ pub(crate) struct Arguments {
 
 /// How long the server is left alone before an attack.
 const CALM: Duration = Duration::from_secs(3);
-/// Between two questions to `/livez`.
+/// Time between two requests to `/livez`.
 const BEAT: Duration = Duration::from_millis(250);
 /// A probe that takes longer counts as dead.
 const DEAD: Duration = Duration::from_secs(10);
 
-/// Goes through the attacks on each database.
+/// Performs the attacks on each database.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     for kind in arguments.place.database.kinds() {
@@ -101,7 +101,7 @@ async fn one(arguments: &Arguments, kind: crate::database::Kind, attack: Attack)
     let until = clock.now();
     let gained = process::memory_mb(camp.pid())? - memory;
     let cpu = process::cpu_seconds(camp.pid())? - cpu;
-    // What was held up arrives after it.
+    // Delayed requests arrive afterwards.
     clock.sleep(CALM).await;
     let mut late = witness.late_ms(from, until);
     late.sort_unstable();
@@ -122,7 +122,7 @@ async fn one(arguments: &Arguments, kind: crate::database::Kind, attack: Attack)
     Ok(round)
 }
 
-/// How long the slowest answer of `/livez` took.
+/// The duration of the slowest answer of `/livez`.
 async fn probe(camp: &Camp, clock: &Clock, time: Duration) -> Result<Duration> {
     let start = clock.instant();
     let mut slowest = Duration::ZERO;

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// Templates that are deep, one for each way in which a parser may go deeper.
+/// Deeply nested templates, one for each way in which a parser may recurse.
 pub(super) fn deep_templates() -> Vec<String> {
     const TIMES: usize = 20_000;
     let ifs = "{% if a %}".to_owned() + &"{% elif a %}".repeat(2_000) + "{% endif %}";
@@ -16,7 +16,7 @@ pub(super) fn deep_templates() -> Vec<String> {
     ]
 }
 
-/// Templates that are wide: many small pieces, and much work from few words.
+/// Wide templates: many small pieces, and much work from little text.
 pub(super) fn wide_templates() -> Vec<String> {
     let chain = "|upper|lower".repeat(200);
     vec![
@@ -27,7 +27,7 @@ pub(super) fn wide_templates() -> Vec<String> {
     ]
 }
 
-/// A schedule of the attackers with that template as its body.
+/// A schedule of the attackers with this template as its body.
 pub(super) fn with_template(number: usize, template: &str, url: &str) -> Value {
     json!({
         "namespace": "attackers",
@@ -50,7 +50,7 @@ pub(super) fn introspection() -> String {
     format!("{{ __schema {{ types {{ {inner} }} }} }}")
 }
 
-/// One document that asks the calculator hundreds of times.
+/// One document that requests hundreds of previews.
 pub(super) fn previews(calls: usize) -> String {
     let call = |number: usize| {
         format!(

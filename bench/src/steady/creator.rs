@@ -1,4 +1,4 @@
-//! Schedules that are made at an even pace while others fire.
+//! Creates schedules at a steady rate while others fire.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// A task that makes schedules until it is stopped.
+/// A task that creates schedules until it is stopped.
 #[derive(Debug)]
 pub(super) struct Creator {
     stop: CancellationToken,
@@ -25,7 +25,7 @@ pub(super) struct Creator {
 }
 
 impl Creator {
-    /// Makes `a_minute` of them, through the commands that the API calls.
+    /// Creates `a_minute` schedules per minute, through the commands that the API calls.
     pub(super) fn start(store: &Store, clock: &Clock, a_minute: u32) -> Self {
         let stop = CancellationToken::new();
         let (store, clock, stopped) = (store.clone(), clock.clone(), stop.clone());

@@ -1,11 +1,11 @@
-//! Steady load: schedules that all fire every second, for a while.
+//! Steady load: schedules that all fire every second, for some time.
 //!
-//! What is asked is how late a fire starts when nothing is behind, so beside it, in the same
-//! seconds and the same process, stand the two things that no fire can do without: a timer that
-//! goes off, and a commit. Every tick of every schedule must be there, started and succeeded.
+//! The question is how late a fire starts when there is no backlog. So the two things that every
+//! fire needs are measured in the same seconds and the same process: a timer that goes off, and a
+//! commit. Every tick of every schedule must exist, have started and have succeeded.
 //!
-//! - `round`: one while.
-//! - `creator`: schedules that are made meanwhile.
+//! - `round`: one measurement.
+//! - `creator`: schedules that are created in the meantime.
 //! - `probes`: how late a timer goes off, and how long a commit takes.
 //! - `report`: the figures in words.
 
@@ -26,28 +26,28 @@ use crate::{
     process,
 };
 
-/// PostgreSQL's ledger is divided as after so many days of use.
+/// PostgreSQL's ledger is partitioned as after this many days of use.
 const HISTORY: u32 = 45;
 
 /// How to measure steady load.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules fire every second; may be given several times.
+    /// Number of schedules that fire every second; may be given several times.
     #[arg(long, default_values_t = [100])]
     pub(crate) schedules: Vec<usize>,
-    /// For how many seconds.
+    /// Number of seconds.
     #[arg(long, default_value_t = 30)]
     pub(crate) seconds: u32,
-    /// How often.
+    /// Number of rounds.
     #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
-    /// So many others are stored and not due; may be given several times.
+    /// Number of other schedules that are stored and not due; may be given several times.
     #[arg(long, default_values_t = [0])]
     pub(crate) stored: Vec<usize>,
-    /// So many schedules are made a minute meanwhile.
+    /// Number of schedules that are created per minute in the meantime.
     #[arg(long, default_value_t = 0)]
     pub(crate) created: u32,
-    /// On which database.
+    /// The databases to measure.
     #[arg(long, value_enum, default_value_t = Databases::Both)]
     pub(crate) database: Databases,
     /// A PostgreSQL on this machine: a connection that may create databases.
@@ -63,15 +63,15 @@ pub(crate) struct Arguments {
 pub(crate) struct Measured {
     pub(crate) database: Kind,
     pub(crate) schedules: usize,
-    /// Others, that were not due.
+    /// Number of other schedules, which were not due.
     pub(crate) stored: usize,
     #[serde(flatten)]
     pub(crate) round: Round,
-    /// The machine's load when it was over: what others did counts in.
+    /// The machine's load at the end, including that of other programs.
     pub(crate) load: f64,
 }
 
-/// Measures all rounds, those of different sizes and databases in turn.
+/// Measures all rounds, alternating sizes and databases.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
     let mut all = Vec::new();
     for number in 1..=arguments.rounds {
@@ -93,7 +93,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
 }
 
 impl Arguments {
-    /// How many fire, and how many others are stored.
+    /// How many schedules fire, and how many others are stored.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (usize, usize)> {
         self.schedules.iter().flat_map(|count| self.stored.iter().map(|stored| (*count, *stored)))
     }

@@ -1,4 +1,4 @@
-//! What no fire can do without, measured while fires are going on.
+//! Measures what every fire needs, while fires are going on.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::spread::percentile;
 
-/// Often enough for a 99th percentile of half a minute, seldom enough to be no load.
+/// Often enough for a 99th percentile over half a minute, rarely enough to cause no load.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Two tasks that measure until they are stopped.
@@ -24,7 +24,7 @@ pub(super) struct Probes {
     commit: JoinHandle<Result<Vec<Duration>>>,
 }
 
-/// In milliseconds, the 99th percentile.
+/// 99th percentiles, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) timer_p99_ms: f64,
@@ -32,8 +32,8 @@ pub(super) struct Found {
 }
 
 impl Probes {
-    /// Starts them. Commits go to the database `beside`, which nothing else writes to: they wait
-    /// for the disk, as those of the engine do, and not for the engine.
+    /// Starts them. Commits go to the database `beside`, to which nothing else writes: they wait
+    /// for the disk, as those of the engine do, but not for the engine.
     pub(super) async fn start(clock: &Clock, beside: &str) -> Result<Self> {
         let store = Store::open(&Options::new(beside)).await?;
         store.read().execute_unprepared("CREATE TABLE probe (number BIGINT)").await?;
@@ -43,7 +43,7 @@ impl Probes {
         Ok(Self { stop, timer, commit })
     }
 
-    /// Stops them, and says what they found.
+    /// Stops them, and returns their results.
     pub(super) async fn stop(self) -> Result<Found> {
         self.stop.cancel();
         let p99 = |mut times: Vec<Duration>| {
@@ -58,7 +58,7 @@ impl Probes {
     }
 }
 
-/// How much later than asked for a timer goes off.
+/// The delay of a timer beyond the requested time.
 async fn timer(clock: Clock, stop: CancellationToken) -> Vec<Duration> {
     let mut times = Vec::new();
     while !stop.is_cancelled() {

@@ -24,51 +24,51 @@ pub(crate) struct Arguments {
     /// An empty, migrated database.
     #[arg(long)]
     url: String,
-    /// Another one, for the probe of commits.
+    /// Another one, for the commit probe.
     #[arg(long)]
     beside: String,
-    /// How many schedules fire every second.
+    /// Number of schedules that fire every second.
     #[arg(long)]
     schedules: usize,
-    /// For so long.
+    /// Number of seconds.
     #[arg(long)]
     seconds: u32,
-    /// So many others are stored and not due.
+    /// Number of other schedules that are stored and not due.
     #[arg(long, default_value_t = 0)]
     stored: usize,
-    /// So many more are made in each minute of it.
+    /// Number of schedules that are created per minute.
     #[arg(long, default_value_t = 0)]
     created: u32,
 }
 
-/// What the seconds showed.
+/// The result of the measured seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
-    /// Milliseconds from the due instant to the start as the tables have it.
+    /// Milliseconds from the due instant to the start, according to the tables.
     pub(crate) p50_ms: i64,
     pub(crate) p99_ms: i64,
     pub(crate) max_ms: i64,
-    /// The median of the last quarter less that of the first: whether it falls behind.
+    /// The median of the last quarter minus that of the first: whether it falls behind.
     pub(crate) drift_ms: i64,
-    /// In the same seconds.
+    /// Measured in the same seconds.
     pub(crate) timer_p99_ms: f64,
     pub(crate) commit_p99_ms: f64,
-    /// CPU in those seconds, the probes' included.
+    /// CPU in those seconds, including the probes'.
     pub(crate) cpu: Cpu,
     pub(crate) seconds: u32,
-    /// Of the statement that claims.
+    /// Of the claim statement.
     pub(crate) claim_p99_ms: f64,
     pub(crate) memory_mb: f64,
 }
 
 /// The first ticks warm up connections, statements and caches, and do not count.
 const WARM: TimeDelta = TimeDelta::seconds(3);
-/// What is not recorded so long after its due instant makes the measurement fail.
+/// A fire that is not recorded this long after its due instant fails the measurement.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How often it is asked whether all is recorded.
+/// How often to check whether everything is recorded.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Goes through some seconds.
+/// Performs a few seconds of steady load.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
@@ -121,7 +121,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     })
 }
 
-/// Schedules that are stored and fire in a year at the earliest.
+/// Writes schedules that are stored and fire in a year at the earliest.
 async fn idle(store: &Store, clock: &Clock, stored: usize) -> Result<Seeded> {
     let seeded = seed::begin(store, clock.now()).await?;
     let timing = Timing { expression: "0 3 1 1 *", due: clock.now() + TimeDelta::days(365) };
@@ -134,8 +134,8 @@ fn median(late: &[i64]) -> Result<i64> {
     percentile(&sorted, 50).context("no fires, no median")
 }
 
-/// How late each fire due from the one instant until before the other was started, in milliseconds
-/// and in the order of their instants, once each of them has succeeded.
+/// The lateness of each fire due from the first instant up to but not including the second, in
+/// milliseconds and in chronological order, once all of them have succeeded.
 async fn recorded(
     store: &Store,
     clock: &Clock,

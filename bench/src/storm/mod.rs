@@ -1,15 +1,16 @@
 //! The storm: many schedules due at one instant.
 //!
-//! Each round has a fresh database and a process of its own. The schedules are written straight
-//! into the tables, all due at one instant a few seconds ahead, with a task that does nothing; the
-//! engine runs in that process, as in a server. Measured is the time from the due instant until
-//! the commit that records the last completion, and what it costs. A round that lost or doubled
-//! anything fails the whole measurement. Rounds of all sizes and databases are interleaved, and
-//! between any two of them the limits are taken anew, so that figure and limit met the same noise.
+//! Each round has a fresh database and a separate process. The schedules are written directly into
+//! the tables, all due at one instant a few seconds ahead, with a task that does nothing; the
+//! engine runs in that process, as in a server. Measured is the time from the due instant until the
+//! commit that records the last completion, and its cost. A round with lost or duplicated work
+//! fails the whole measurement. Rounds of all sizes and databases are interleaved, and the limits
+//! are measured again between any two of them, so that figures and limits are affected by the same
+//! noise.
 //!
 //! - `round`: one storm.
 //! - `watch`: when it is over.
-//! - `tally`: how late everything was, and that it is all there.
+//! - `tally`: how late everything was, and that nothing is missing.
 
 mod round;
 pub(crate) mod tally;
@@ -31,13 +32,13 @@ use crate::{
 /// How to measure the storm.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many schedules are due at one instant; may be given several times.
+    /// Number of schedules that are due at one instant; may be given several times.
     #[arg(long, default_values_t = [1_000, 10_000])]
     pub(crate) schedules: Vec<usize>,
-    /// How often.
+    /// Number of rounds.
     #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
-    /// On which database.
+    /// The databases to measure.
     #[arg(long, value_enum, default_value_t = Databases::Both)]
     pub(crate) database: Databases,
     /// A PostgreSQL on this machine: a connection that may create databases.
@@ -46,10 +47,10 @@ pub(crate) struct Arguments {
     /// The folder of pgbench, if it is not where Debian puts it.
     #[arg(long, env = "PG_BIN")]
     pub(crate) postgres_programs: Option<PathBuf>,
-    /// For how long each limit is measured each time; 0 measures none.
+    /// Number of seconds for which each limit is measured each time; 0 measures none.
     #[arg(long, default_value_t = 5)]
     pub(crate) limit_seconds: u64,
-    /// Divide PostgreSQL's ledger as after so many days of use.
+    /// Partition PostgreSQL's ledger as after this many days of use.
     #[arg(long, default_value_t = 45, value_name = "DAYS")]
     pub(crate) history: u32,
     /// Print JSON.
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     pub(crate) json: bool,
 }
 
-/// One round beside the limits of its time.
+/// One round, with the limits measured around it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) database: Kind,
@@ -65,7 +66,7 @@ pub(crate) struct Measured {
     #[serde(flatten)]
     pub(crate) round: Round,
     pub(crate) limits: Limits,
-    /// The machine's load when it was over: what others did counts in.
+    /// The machine's load at the end, including that of other programs.
     pub(crate) load: f64,
 }
 
@@ -113,7 +114,7 @@ async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
     Limits::measure(kinds, arguments.postgres.as_deref(), programs, time).await
 }
 
-/// One round in a database of its own, by this same program.
+/// One round in a fresh database, run by a child process of this program.
 pub(crate) async fn one(fresh: Fresh, schedules: usize, target: Option<&Target>) -> Result<Round> {
     let schedules = schedules.to_string();
     let mut arguments = vec!["round", "--url", &fresh.url, "--schedules", &schedules];

@@ -18,33 +18,33 @@ use crate::{
     statements::Statements,
 };
 
-/// One storm, in a process of its own: so that its memory is its own, too.
+/// One storm, in a separate process, so that its memory can be measured on its own.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.
     #[arg(long)]
     url: String,
-    /// How many schedules are due at one instant.
+    /// Number of schedules that are due at one instant.
     #[arg(long)]
     schedules: usize,
-    /// What their task does, in JSON; nothing unless given.
+    /// What their task does, as JSON; by default nothing.
     #[arg(long)]
     target: Option<String>,
 }
 
-/// What a storm showed.
+/// The result of a storm.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
     /// From the due instant to the commit that recorded the last completion.
     pub(crate) seconds: f64,
-    /// In that time: this process and the database's.
+    /// CPU of this process and the database in that time.
     pub(crate) cpu: Cpu,
     /// Peak memory of this process in that time.
     pub(crate) memory_mb: f64,
     /// Commits in that time, and statements inside them.
     pub(crate) commits: u64,
     pub(crate) statements: u64,
-    /// Milliseconds from the due instant to the start as the tables have it.
+    /// Milliseconds from the due instant to the start, according to the tables.
     pub(crate) first_ms: i64,
     pub(crate) p50_ms: i64,
     pub(crate) p99_ms: i64,
@@ -54,16 +54,16 @@ pub(crate) struct Round {
     pub(crate) due_ms: i64,
 }
 
-/// The storm breaks so long after the engine stands ready, at the least.
+/// Minimum time between the engine being ready and the storm.
 const CALM: Duration = Duration::from_millis(1500);
 
-/// Goes through one storm.
+/// Performs one storm.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let count = arguments.schedules;
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
     let due = due_instant(clock.now(), count);
-    // Daily from then on: the claim has a next fire to compute, as outside of a measurement.
+    // Daily from then on, so that the claim has to compute a next fire, as it does in production.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     let target = match &arguments.target {
         Some(text) => serde_json::from_str(text).context("--target")?,
@@ -75,9 +75,9 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let statements = Statements::default();
     let engine = engine::start(&statements.watch(&store), &clock).await?;
     let mut planner = engine.planner_reports();
-    // After its first round it knows what is due next: from now on it waits for the instant.
+    // After its first round it knows what is due next: from then on it waits for the instant.
     planner.wait_for(|(rounds, _)| *rounds > 0).await?;
-    // Who watches has a connection of its own, which knows the question: it is in nobody's way.
+    // The observer has its own connection, with its query prepared, so that it slows nothing down.
     let aside = Store::open(&Options { connections: 2, ..Options::new(&arguments.url) }).await?;
     watch::is_outstanding(&aside, due.into()).await?;
     let meter = Meter::of(aside.read()).await?;
@@ -116,7 +116,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
 
 /// A whole second that leaves time to write `count` schedules first.
 fn due_instant(now: DateTime<Utc>, count: usize) -> DateTime<Utc> {
-    // The slowest database that we have met writes five a millisecond.
+    // The slowest database seen so far writes five per millisecond.
     let writing = Duration::from_millis(count as u64 / 5);
     let ready = now + TimeDelta::from_std(writing + 3 * CALM).unwrap_or_default();
     ready.trunc_subsecs(0) + TimeDelta::seconds(1)

@@ -2,16 +2,16 @@ use anyhow::{Context, Result, ensure};
 use carillon::store::Store;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 
-/// How late the fires were, in milliseconds, least first.
+/// The lateness of the fires, in milliseconds, ascending.
 #[derive(Debug)]
 pub(crate) struct Lateness {
     /// Until the hand-off that started it.
     pub(crate) started: Vec<i64>,
-    /// Until its handler, which takes no time, had returned.
+    /// Until its handler, which takes no time, returned.
     pub(crate) handled: Vec<i64>,
 }
 
-/// Reads how late each fire was.
+/// Reads the lateness of each fire.
 pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -55,7 +55,7 @@ pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong where `count` are expected, and `once` of `found` are not the same as another.
+/// The error if `count` are expected, `found` exist and `once` of them are distinct.
 fn deviation(what: &str, count: i64, once: i64, found: i64) -> Option<String> {
     let (lost, doubled) = (count - once, found - once);
     let of = |number: i64, word: &str| (number != 0).then(|| format!("{number} {word}"));
@@ -64,7 +64,7 @@ fn deviation(what: &str, count: i64, once: i64, found: i64) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{what} {}", parts.join(" and ")))
 }
 
-/// The one number of an answer.
+/// The only number in an answer.
 pub(crate) async fn number(store: &Store, sql: &str) -> Result<i64> {
     let row = store.read().query_one_raw(store.dialect().statement(sql, [])).await?;
     Ok(row.context("a count is a row")?.try_get_by_index(0)?)

@@ -19,14 +19,14 @@ pub(super) struct Moment {
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// No storm that we would report takes longer.
+/// A storm that takes longer is a failure.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Without a commit to look after, look at least so often.
+/// The maximum interval between two checks when there are no commits.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Waits until nothing that is due at `due` is without a recorded end, asked `aside` after each
-/// commit of `store`; gives the moment of the commit that recorded the last.
+/// Waits until everything that is due at `due` has a recorded end, checked through `aside` after
+/// each commit of `store`; returns the moment of the commit that recorded the last one.
 pub(super) async fn until_recorded(
     store: &Store,
     aside: &Store,
@@ -35,7 +35,7 @@ pub(super) async fn until_recorded(
     due: Timestamp,
 ) -> Result<Moment> {
     let start = clock.instant();
-    // Each commit that may have ended a run is seen here, after it is durable.
+    // Each commit that may have ended a run is seen here, once it is durable.
     let mut commits = store.changes().follow();
     let mut last = moment(clock, meter, *commits.borrow_and_update())?;
     while is_outstanding(aside, due).await? {
@@ -51,11 +51,11 @@ pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Momen
     Ok(Moment { at: clock.instant(), cpu: meter.read()?, commits })
 }
 
-/// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each becomes
-/// the next in one transaction, so one snapshot misses none, and each has an index of its own, so
-/// the question costs little while the storm goes on. Where the ledger is divided its days are
-/// named, as constants: planned over all of them it would cost a sixth of the storm. SQLite would
-/// take the days for a better index, and read all that has ended.
+/// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each step to
+/// the next is one transaction, so one snapshot misses none, and each has its own index, so the
+/// query costs little during the storm. If the ledger is partitioned, its days are named as
+/// constants: planning over all partitions would cost a sixth of the storm. SQLite would take the
+/// days for a better index, and read everything that has ended.
 pub(crate) async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
     let (fires, runs) = if store.dialect().is_postgres() {
         let [first, last] = [due.0 - HOUR_MS, due.0 + HOUR_MS].map(key_made_at);
@@ -77,7 +77,7 @@ pub(crate) async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool
     Ok(row.map(|row| row.try_get_by_index::<bool>(0)).transpose()?.unwrap_or(true))
 }
 
-/// The first key of an instant.
+/// The smallest key of an instant.
 fn key_made_at(ms: i64) -> Uuid {
     Uuid::from_u128(u128::from(ms.unsigned_abs()) << 80)
 }

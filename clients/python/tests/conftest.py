@@ -10,7 +10,7 @@ from carillon_worker import _declare
 
 @pytest.fixture(autouse=True)
 def declared(monkeypatch: pytest.MonkeyPatch) -> _declare.Registry:
-    """Each test declares for itself."""
+    """Each test has its own declarations."""
     registry = _declare.Registry()
     for module in ("_declare", "_program", "_worker"):
         monkeypatch.setattr(f"carillon_worker.{module}.declared", registry)

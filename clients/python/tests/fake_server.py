@@ -1,4 +1,4 @@
-"""A server that speaks the protocol from a script, for the faults that a real one has rarely."""
+"""A scripted server that speaks the protocol, for faults that a real server rarely has."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FakeServer:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.registered = 0
         self.heartbeat_seconds = 10.0
-        #: What is said before the usual, by path.
+        #: Answers to give before the usual ones, by path.
         self.scripted: dict[str, deque[Answer]] = defaultdict(deque)
         self._jobs: list[dict[str, Any]] = []
         self._stop: list[str] = []
@@ -103,7 +103,7 @@ class FakeServer:
             return [body for each, body in self.requests if each == path]
 
     def wait(self, what: Callable[[], bool]) -> None:
-        """Until it is so; looked at after each request."""
+        """Waits until the condition holds; it is checked after each request."""
         with self._changed:
             assert self._changed.wait_for(what, 20), self.requests
 

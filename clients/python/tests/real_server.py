@@ -1,4 +1,4 @@
-"""The built server, on a free port of the loopback, with a database in a folder of its own."""
+"""The built server, on a free port of the loopback, with a database in a temporary folder."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class RealServer:
             text = line.decode().strip()
             if text.startswith("Carillon is ready at "):
                 self.url = text.removeprefix("Carillon is ready at ")
-                # One that starts again is found where it was.
+                # When it restarts, it uses the same address.
                 self._listen = self.url.removeprefix("http://")
                 break
         else:
             raise AssertionError((self._folder / "server.log").read_text())
-        # A full pipe would stop it.
+        # A full pipe would block the server.
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
 
     def stop(self) -> None:
@@ -85,7 +85,7 @@ class RealServer:
         return said["data"]
 
     def worker_token(self, *queues: str) -> str:
-        """A token that opens these queues and nothing else."""
+        """A token that gives access to these queues and nothing else."""
         create = """mutation ($input: CreateApiTokenInput!) {
             createApiToken(input: $input) { secret } }"""
         name = f"worker-{uuid.uuid4()}"
@@ -139,7 +139,7 @@ class RealServer:
 
 
 def until(look: Callable[[], Any], is_so: Callable[[Any], bool]) -> Any:
-    """Looks until it is so."""
+    """Polls until the condition holds."""
     deadline = time.monotonic() + _PATIENCE
     while not is_so(found := look()):
         assert time.monotonic() < deadline, found

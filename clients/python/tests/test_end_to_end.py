@@ -1,4 +1,4 @@
-"""Against the built server: CARILLON_BINARY names it."""
+"""Tests against the built server at CARILLON_BINARY."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def token(real: RealServer, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def queue(request: pytest.FixtureRequest) -> str:
-    """A queue of this test alone."""
+    """A queue for this test only."""
     return queue_of(request.node.name)
 
 
@@ -93,7 +93,7 @@ def test_deployed_code_runs(real: RealServer, token: str, queue: str) -> None:
     made = program.deploy(real.url, real.deployer)
     assert [each.name for each in made] == [each.name for each in planned]
     assert {"report", "refuses", "second_time"} <= set(real.schedules())
-    # The same again changes nothing.
+    # Deploying the same again changes nothing.
     again = program.deploy(real.url, real.deployer)
     assert {each.action for each in again} <= {"UNCHANGED"}
 
@@ -230,7 +230,7 @@ def test_a_rolling_deploy_loses_and_doubles_nothing(
         until(declared, lambda names: names == {"rolling", "only_in_1"})
         runs = trigger(range(20))
         processes.append(start("2"))
-        # The module of whoever deployed last wins, and the old program keeps working its queue.
+        # The module that was deployed last wins, and the old program keeps working on its queue.
         until(declared, lambda names: names == {"rolling", "only_in_2"})
         runs += trigger(range(20, 60))
         processes[0].send_signal(signal.SIGTERM)
@@ -245,7 +245,7 @@ def test_a_rolling_deploy_loses_and_doubles_nothing(
             process.wait()
     assert Counter(each["state"] for each in found) == {"SUCCEEDED": 80}
     assert [each["output"]["number"] for each in found] == list(range(80))
-    # After the old one has gone, the new one does all.
+    # Once the old program has left, the new one does everything.
     assert {each["output"]["version"] for each in found[60:]} == {"2"}
 
 

@@ -196,7 +196,7 @@ def test_a_function_sees_that_it_is_to_stop(server: FakeServer, how: str) -> Non
         raise RuntimeError(f"stopped: {ctx.cancel_reason}")
 
     server.heartbeat_seconds = 0.05
-    # A worker without a free place does not poll.
+    # A worker without a free slot does not poll.
     with running(server, capacity=2 if how == "poll" else 1):
         server.give(job("waits"))
         assert began.wait(20)

@@ -1,4 +1,4 @@
-/** What the code declares: tasks, and when they run. */
+/** The declarations of the code: tasks and their schedules. */
 
 import { DeclarationError } from "./errors.js";
 import type { Schema } from "./fields.js";
@@ -9,44 +9,44 @@ export type TaskFunction<I, O> = (input: I, context: Context) => O | Promise<O>;
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow";
 
 export interface TaskOptions<I> {
-  /** What jobs call it. */
+  /** The name by which jobs call it. */
   name: string;
-  /** Where its jobs wait. */
+  /** The queue in which its jobs wait. */
   queue: string;
-  /** What its input must be. Without it the function gets what JSON there is, as `unknown`. */
+  /** The schema of its input. Without it, the function gets the JSON as `unknown`. */
   accepts?: Schema<I>;
 }
 
 export interface ScheduleOptions {
-  /** As `when` in a module file: an expression or several, `@every 6h`, `@at ...`. */
+  /** As `when` in a module file: one expression or several, `@every 6h`, `@at ...`. */
   cron: string | string[];
-  /** UTC if left out. */
+  /** Defaults to UTC. */
   zone?: string;
-  /** `skip` if left out. */
+  /** Defaults to `skip`. */
   overlap?: Overlap;
-  /** The task's name if left out. */
+  /** The schedule's name; defaults to the task's. */
   schedule?: string;
-  /** What the function gets; texts in it may be templates. The run's context if left out. */
+  /** The function's input; strings in it may be templates. Defaults to the run's context. */
   input?: Record<string, unknown>;
-  /** How long an attempt may take, such as `10m`. */
+  /** The timeout of an attempt, such as `10m`. */
   timeout?: string;
   /** As in a module file: `{ max_attempts: 3 }`. */
   retry?: Record<string, unknown>;
   note?: string;
   tags?: string[];
-  /** What a worker must have that takes its jobs. */
+  /** The tags that a worker must have to take its jobs. */
   workerTags?: string[];
   /** Further keys of the schedule, as a module file names them. */
   options?: Record<string, unknown>;
 }
 
-/** When a task runs. */
+/** A schedule of a task. */
 export interface Schedule {
   readonly name: string;
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
-/** A function that jobs call by a name. */
+/** A function that jobs call by name. */
 export class Task<I, O> {
   readonly schedules: Schedule[] = [];
   readonly name: string;
@@ -62,7 +62,7 @@ export class Task<I, O> {
     this.accepts = options.accepts;
   }
 
-  /** Gives it one more schedule. */
+  /** Adds a schedule. */
   scheduled(options: ScheduleOptions): this {
     const schedule = scheduleOf(this, options);
     checkSchedule(declared.values(), this, schedule);
@@ -71,7 +71,7 @@ export class Task<I, O> {
   }
 }
 
-// Functions of different inputs have no other common type.
+// There is no narrower common type for functions with different inputs.
 export type AnyTask = Task<any, any>;
 
 /** Every task of the process, by name. */
@@ -103,7 +103,7 @@ export function scheduled<I = unknown, O = unknown>(
   }
 }
 
-/** The tasks named, or all that are declared; with one name for one task. */
+/** The given tasks, or all declared ones; one task per name. */
 export function collect(tasks: Iterable<AnyTask> | undefined): Map<string, AnyTask> {
   if (tasks === undefined) return new Map(declared);
   const found = new Map<string, AnyTask>();
@@ -154,6 +154,6 @@ function scheduleOf(made: AnyTask, given: ScheduleOptions): Schedule {
     tags: given.tags,
     task: { timeout: given.timeout, retry: given.retry, target: { worker } },
   };
-  // Once through JSON: what is not said is not there, and later changes do not reach it.
+  // Copied through JSON: undefined keys disappear, and later changes do not affect the copy.
   return { name, definition: JSON.parse(JSON.stringify(definition)) as Record<string, unknown> };
 }

@@ -1,14 +1,14 @@
-/** What every error of this package is. */
+/** The base class of this package's errors. */
 export class CarillonError extends Error {
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-/** Thrown by a task: another attempt would fail as well, so the server makes none. */
+/** Thrown by a task: another attempt would fail as well, so the server does not make one. */
 export class Permanent extends CarillonError {}
 
-/** The input of a job is not what its task accepts. */
+/** The input of a job does not fit what its task accepts. */
 export class InputError extends Permanent {
   constructor(
     readonly field: string,
@@ -18,13 +18,13 @@ export class InputError extends Permanent {
   }
 }
 
-/** What the code declares contradicts itself or cannot be carried out. */
+/** The declarations contradict each other, or cannot work. */
 export class DeclarationError extends CarillonError {}
 
 /** The server refused the module of a program. Nothing was changed. */
 export class DeployError extends CarillonError {}
 
-/** An answer of the server that is not a success. */
+/** An error response of the server. */
 export class ApiError extends CarillonError {
   constructor(
     readonly status: number,
@@ -41,7 +41,7 @@ export class ApiError extends CarillonError {
     return this.status === 429 || this.status >= 500;
   }
 
-  /** Whether the job or the worker is not ours any more. */
+  /** Whether the job or the worker no longer belongs to this process. */
   get isGone(): boolean {
     return this.status === 404 || this.status === 409;
   }

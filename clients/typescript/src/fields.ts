@@ -1,15 +1,15 @@
-/** What a task accepts as its input, said once for the compiler and for the server's JSON. */
+/** The input that a task accepts, declared once for the compiler and for the JSON at run time. */
 
 import { InputError } from "./errors.js";
 
 /** Reads one value; throws `InputError` with its path. */
 export interface Field<T> {
   read(value: unknown, path: string): T;
-  /** What stands for a value that is not there; without it one must be. */
+  /** The default of an absent value; without it, a value is required. */
   readonly absent?: () => T;
 }
 
-/** A schema of another library that speaks https://standardschema.dev, such as zod or valibot. */
+/** A schema of a library that implements https://standardschema.dev, such as zod or valibot. */
 export interface StandardSchema<T> {
   readonly "~standard": {
     readonly version: 1;
@@ -30,7 +30,7 @@ interface StandardIssue {
 
 export type Schema<T> = Field<T> | StandardSchema<T>;
 
-/** The type that a field reads. */
+/** The type that a field returns. */
 export type Infer<F> = F extends Field<infer T> ? T : F extends StandardSchema<infer T> ? T : never;
 
 type Fields = Record<string, Field<unknown>>;
@@ -48,12 +48,12 @@ export function number(): Field<number> {
   return plain("a number", (value) => typeof value === "number");
 }
 
-/** A whole number that JavaScript keeps exactly. */
+/** A whole number that JavaScript represents exactly. */
 export function integer(): Field<number> {
   return plain("a whole number", (value) => Number.isSafeInteger(value));
 }
 
-/** Whatever it is. */
+/** Any value. */
 export function unknown(): Field<unknown> {
   return { read: (value) => value };
 }
@@ -63,7 +63,7 @@ export function oneOf<const T extends string | number | boolean | null>(...choic
   return plain(wanted, (value) => (choices as unknown[]).includes(value));
 }
 
-/** An instant, as RFC 3339 writes it. */
+/** An instant in RFC 3339. */
 export function instant(): Field<Date> {
   const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
   return {
@@ -86,7 +86,7 @@ export function array<T>(each: Field<T>): Field<T[]> {
   };
 }
 
-/** An object of any names. */
+/** An object with any keys. */
 export function record<T>(each: Field<T>): Field<Record<string, T>> {
   return {
     read(value, path) {
@@ -106,7 +106,7 @@ export function optional<T>(field: Field<T>, absent?: T): Field<T | undefined> {
   return { read: (value, path) => field.read(value, path), absent: () => absent };
 }
 
-/** An object of these fields and no others. */
+/** An object with exactly these fields. */
 export function object<F extends Fields>(fields: F): Field<Read<F>> {
   const known = new Map(Object.entries(fields));
   return {
@@ -153,7 +153,7 @@ function asObject(value: unknown, path: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** The value itself may be a secret: what kind it is says enough. */
+/** The value may be a secret: naming its type is enough. */
 function wrong(value: unknown, wanted: string, path: string): InputError {
   const kinds: Record<string, string> = {
     string: "a text",

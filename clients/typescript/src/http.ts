@@ -1,4 +1,4 @@
-/** JSON over HTTP, and requests repeated while that can help. */
+/** JSON over HTTP, with retries while they can help. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -9,28 +9,28 @@ const FIRST_DELAY = 200;
 const LONGEST_DELAY = 15_000;
 const MAX_RETRY_AFTER = 300;
 
-/** How many milliseconds to wait after so many failures in a row. */
+/** The delay in milliseconds after this many failures in a row. */
 export function delayAfter(failures: number, error?: unknown): number {
   const longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(failures, 16));
   const retryAfter = error instanceof ApiError ? error.retryAfter : undefined;
-  // Not all workers that were told the same come back in the same instant.
+  // Add jitter, so that workers that got the same answer do not all return at once.
   if (retryAfter !== undefined) return retryAfter * 1000 + Math.random() * longest;
   return longest / 2 + (Math.random() * longest) / 2;
 }
 
-/** Whether the same request may succeed later: no answer came, or one that says so. */
+/** Whether the same request may succeed later: there was no answer, or a temporary error. */
 export function isPassing(error: unknown): boolean {
   return !(error instanceof ApiError) || error.isPassing;
 }
 
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // fetch says "fetch failed", and why in its cause.
+  // fetch only says "fetch failed"; the reason is in its cause.
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `${error.message}${cause}`;
 }
 
-/** Waits; false if the signal came first. */
+/** Waits; returns false if the signal came first. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(milliseconds, undefined, { signal });
@@ -64,7 +64,7 @@ export class Http {
         "User-Agent": CLIENT,
       },
       body: JSON.stringify(body),
-      // A token is for one server and not for where that may point.
+      // The token is for this server, not for one that it redirects to.
       redirect: "error",
       signal: signal === undefined ? late : AbortSignal.any([late, signal]),
     });
@@ -80,7 +80,7 @@ export class Http {
     throw errorOf(answer, said);
   }
 
-  /** Repeats a request until it is answered, or until `givenUp`, which throws the last error. */
+  /** Repeats a request until it is answered; throws the last error once `givenUp` is aborted. */
   async call(
     path: string,
     body: unknown,
@@ -100,7 +100,7 @@ export class Http {
   }
 }
 
-/** Whatever the server says; each reader knows its own fields. */
+/** Any answer of the server; each caller knows the fields that it needs. */
 export interface Answer {
   readonly [field: string]: unknown;
 }
@@ -118,7 +118,7 @@ function errorOf(answer: Response, said: unknown): ApiError {
   );
 }
 
-/** What an answer of the protocol, or of GraphQL, says is wrong. */
+/** The error in an answer of the protocol or of GraphQL. */
 function errorIn(said: unknown): Record<string, unknown> {
   type Said = {
     error?: Record<string, unknown>;

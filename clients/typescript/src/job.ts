@@ -1,4 +1,4 @@
-/** A job that this worker holds: its context, its function, and what is told of it. */
+/** A job that this worker holds: its context, its function, and its outcome. */
 
 import type { AnyTask } from "./declare.js";
 import { ApiError, CarillonError, Permanent } from "./errors.js";
@@ -9,32 +9,32 @@ import { inBytes, JobLog, type Line, type Stream } from "./joblog.js";
 const MAX_MESSAGE_BYTES = 4 * 1024;
 const LOG_PATIENCE = 10_000;
 
-/** What a function sees of the job that it works on. */
+/** A function's view of the job that it works on. */
 export interface Context {
   readonly jobId: string;
   readonly runId: string;
   /** The first attempt is 1. */
   readonly attempt: number;
-  /** The name of the task in its workflow, which need not be the function's. */
+  /** The name of the task in its workflow, which may differ from the function's. */
   readonly task: string;
   readonly queue: string;
   readonly namespace: string;
   /** The schedule's name, or null for a run by hand. */
   readonly schedule: string | null;
-  /** The instant that the run stands for; null for a run by hand. */
+  /** The scheduled instant of the run; null for a run by hand. */
   readonly scheduledAt: Date | null;
-  /** The same for each attempt: what makes an effect happen once. */
+  /** The same for each attempt, so that an effect can be made to happen only once. */
   readonly idempotencyKey: string;
   readonly traceparent: string | null;
   readonly timeoutSeconds: number;
   /**
-   * Aborted when the work is to end: the run was cancelled or timed out, the job was taken over by
-   * another worker, or this worker's grace has ended.
+   * Aborted when the work should stop: the run was cancelled or timed out, another worker has the
+   * job, or this worker's grace period is over.
    */
   readonly signal: AbortSignal;
-  /** Writes to the log of the run. Lines are sent in batches, and all before the job ends. */
+  /** Writes to the log of the run. Lines are sent in batches, all of them before the job ends. */
   log(text: string, stream?: Stream): void;
-  /** Keeps the job for so long without heartbeats; gives how many seconds the server granted. */
+  /** Keeps the job this long without heartbeats; returns how many seconds the server granted. */
   extend(seconds: number): Promise<number>;
 }
 
@@ -58,7 +58,7 @@ export interface GivenJob {
   };
 }
 
-/** What is to be told of a job that has ended. */
+/** What to report about a job that has ended. */
 export interface Ending {
   path: "complete" | "fail";
   body: Record<string, unknown>;
@@ -74,7 +74,7 @@ export class Job {
     private readonly http: Http,
     private readonly workerId: string,
   ) {
-    // What is read later must be there now.
+    // Check now what is read later.
     for (const text of [given.id, given.token, given.task, given.run.id]) {
       if (typeof text !== "string") throw new TypeError("a job without id, token, task or run");
     }
@@ -98,14 +98,14 @@ export class Job {
     this.stopped.abort(new CarillonError(reason));
   }
 
-  /** Nothing that it gives back is wanted any more. */
+  /** The job is lost: its result is no longer wanted. */
   lose(): void {
     this.isLost = true;
     this.log.close();
     this.stop("the job is another's by now");
   }
 
-  /** Runs the function; gives what is to be told. */
+  /** Runs the function; returns what to report. */
   async work(task: AnyTask | undefined): Promise<Ending> {
     if (task === undefined) {
       const problem =
@@ -173,7 +173,7 @@ export class Job {
     try {
       await this.http.call("/worker/v1/log", this.body({ lines }), AbortSignal.timeout(LOG_PATIENCE));
     } catch (error) {
-      // Otherwise these lines are gone: the result of the job matters more than they do.
+      // Otherwise these lines are lost: the result of the job matters more.
       if (error instanceof ApiError && error.isGone) this.lose();
     }
   }

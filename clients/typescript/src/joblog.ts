@@ -8,13 +8,13 @@ export interface Line {
 }
 
 const MAX_LINES = 200;
-/** The server takes 256 KiB a request; the rest is for JSON's marks and escapes. */
+/** The server accepts 256 KiB per request; the rest is for JSON's punctuation and escapes. */
 const MAX_BYTES = 96 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
 const MAX_WAITING = 10_000;
 const CUT = " [cut]";
 
-/** Bounded: what a function writes faster than the server takes it is counted, not kept. */
+/** Bounded: lines written faster than the server accepts them are counted and dropped. */
 export class JobLog {
   private lines: Line[] = [];
   private dropped = 0;
@@ -25,7 +25,7 @@ export class JobLog {
 
   add(stream: Stream, text: string): void {
     if (this.isClosed) return;
-    // A lone surrogate cannot be sent, and a null is no text to the database.
+    // A lone surrogate cannot be sent, and the database does not accept a null character in text.
     const clean = Buffer.from(text).toString().replaceAll("\0", "\ufffd").replace(/\r?\n$/, "");
     for (const line of clean.split(/\r?\n/)) {
       if (this.lines.length >= MAX_WAITING) this.dropped += 1;
@@ -34,15 +34,15 @@ export class JobLog {
     if (this.lines.length >= MAX_LINES) void this.flush();
   }
 
-  /** The server does not take more: the job is another's or has ended. */
+  /** The server accepts no more lines: the job has ended or belongs to another worker. */
   close(): void {
     this.isClosed = true;
     this.lines = [];
   }
 
   /**
-   * Sends what there is; one after the other, so that lines arrive in their order. What is left after
-   * so many milliseconds is dropped.
+   * Sends the waiting lines, one call after another, so that they arrive in order. Lines left after
+   * this many milliseconds are dropped.
    */
   flush(patience = Infinity): Promise<void> {
     const until = performance.now() + patience;
@@ -73,7 +73,7 @@ export class JobLog {
   }
 }
 
-/** The text in so many bytes, without half a character at the end. */
+/** The text cut to this many bytes, without half a character at the end. */
 export function inBytes(text: string, bytes: number): string {
   const data = Buffer.from(text);
   if (data.length <= bytes) return text;

@@ -13,26 +13,26 @@ mutation Deploy($source: String!, $dryRun: Boolean!, $adopt: Boolean!, $reason: 
 }`;
 
 export interface ProgramOptions {
-  /** The name of the module that is the program's own. */
+  /** The name of the program's own module. */
   name: string;
-  /** `default` if left out. */
+  /** Defaults to `default`. */
   namespace?: string;
-  /** All that are declared when the module is made, if left out. */
+  /** Defaults to all that are declared when the module is built. */
   tasks?: Iterable<AnyTask>;
 }
 
 export interface DeployOptions {
-  /** Only say what would happen. */
+  /** Only report what would happen. */
   dryRun?: boolean;
-  /** Take over what was made by hand under the same names. */
+  /** Take over objects that were created by hand under the same names. */
   adopt?: boolean;
   /** For the audit log. */
   reason?: string;
-  /** For how many seconds a server that cannot be reached is asked again; 60 if left out. */
+  /** How many seconds to retry while the server cannot be reached; defaults to 60. */
   timeout?: number;
 }
 
-/** What a deployment did to one thing, or would do. */
+/** What a deployment did to one object, or would do. */
 export interface Change {
   action: string;
   kind: string;
@@ -51,7 +51,7 @@ export class Program {
     this.tasks = options.tasks === undefined ? undefined : collect(options.tasks);
   }
 
-  /** The module file that the code stands for. */
+  /** The module file for the program's declarations. */
   module(): Record<string, unknown> {
     const tasks = this.tasks ?? collect(undefined);
     const schedules = [...tasks.values()].flatMap((task) => task.schedules);
@@ -60,12 +60,12 @@ export class Program {
   }
 
   /**
-   * Replaces what the program declared before by what it declares now, all at once. A schedule that
+   * Replaces the program's earlier declarations by the current ones, all at once. A schedule that
    * the code no longer has is deleted. The token needs the role EDITOR in the namespace.
    */
   async deploy(url: string, token: string, options: DeployOptions = {}): Promise<Change[]> {
     const variables = {
-      // JSON is YAML, so no writer of YAML is needed.
+      // JSON is also valid YAML, so no YAML writer is needed.
       source: JSON.stringify(this.module()),
       dryRun: options.dryRun ?? false,
       adopt: options.adopt ?? false,

@@ -1,4 +1,4 @@
-/** A worker: it pulls jobs, runs their functions, and tells the server what became of them. */
+/** A worker: it pulls jobs, runs their functions, and reports their outcomes to the server. */
 
 import { hostname } from "node:os";
 
@@ -9,7 +9,7 @@ import { Job, type Ending, type GivenJob } from "./job.js";
 import { CLIENT, PROTOCOL } from "./version.js";
 
 const LOG_INTERVAL = 1_000;
-/** After its end the lines of a job have so many milliseconds more. */
+/** How many milliseconds the remaining log lines of a job may take after its end. */
 const LAST_LINES = 10_000;
 const LEAVE_PATIENCE = 5_000;
 const END_OF_POLL = 100;
@@ -18,20 +18,20 @@ const LATEST_END_OF_POLL = 2_000;
 export interface WorkerOptions {
   url: string;
   token: string;
-  /** Host and process if left out. */
+  /** Defaults to host and process. */
   name?: string;
   namespace?: string;
-  /** Those of the tasks if left out. */
+  /** Defaults to the queues of the tasks. */
   queues?: string[];
   tags?: string[];
-  /** How many jobs it works on at once; 8 if left out. */
+  /** Maximum number of jobs at once; defaults to 8. */
   capacity?: number;
   version?: string;
-  /** How many seconds it leaves its jobs once it is asked to end; 30 if left out. */
+  /** Grace period for the current jobs, in seconds, after a request to stop; defaults to 30. */
   grace?: number;
-  /** All that are declared if left out. */
+  /** Defaults to all that are declared. */
   tasks?: Iterable<AnyTask>;
-  /** Where it tells what it does; standard error if left out. */
+  /** Receives the worker's messages; defaults to standard error. */
   logger?: (message: string) => void;
 }
 
@@ -41,7 +41,7 @@ interface Registration {
   maxWaitSeconds: number;
 }
 
-/** `run()` works until the process is asked to end, or until `stop()`. A worker runs once. */
+/** `run()` works until the process is asked to stop, or until `stop()`. A worker runs once. */
 export class Worker {
   private readonly http: Http;
   private readonly tasks: Map<string, AnyTask>;
@@ -50,11 +50,11 @@ export class Worker {
   private readonly graceMs: number;
   private readonly say: (message: string) => void;
   private readonly jobs = new Map<string, Job>();
-  /** Called whenever a job has ended. */
+  /** Called whenever a job ends. */
   private readonly waiting = new Set<() => void>();
-  /** Asked to end: no more polls. */
+  /** Asked to stop: no more polls. */
   private readonly stopping = new AbortController();
-  /** All is told, or the grace is over: no more requests. */
+  /** Everything is reported, or the grace period is over: no more requests. */
   private readonly ended = new AbortController();
   private readonly pollEnds = new AbortController();
   private current: Registration | undefined;
@@ -86,15 +86,15 @@ export class Worker {
     };
   }
 
-  /** Asks it to end, as SIGTERM does: no more jobs, the grace for those at hand, then leave. */
+  /** Asks it to stop, as SIGTERM does: no new jobs, a grace period for current ones, then leave. */
   stop(): void {
     this.stopping.abort();
-    // Once the server knows that this worker takes no more, what it gave out before arrives, and
-    // the open poll ends; at the latest now.
+    // Once the server knows that this worker takes no more jobs, those handed out before arrive,
+    // and the open poll ends; at the latest now.
     this.endPollIn(LATEST_END_OF_POLL);
   }
 
-  /** Works until it is asked to end. Throws what makes it pointless to go on. */
+  /** Works until it is asked to stop. Throws permanent errors. */
   async run(): Promise<void> {
     const stop = (): void => this.stop();
     process.on("SIGTERM", stop).on("SIGINT", stop);
@@ -104,7 +104,8 @@ export class Worker {
         const flushing = setInterval(() => {
           for (const job of this.jobs.values()) void job.log.flush();
         }, LOG_INTERVAL);
-        // What goes wrong in it is thrown where it is awaited, and not before that for nobody.
+        // Its error is thrown where it is awaited, and must not be an unhandled rejection before
+        // that.
         beating.catch(() => undefined);
         try {
           await this.poll();
@@ -136,7 +137,7 @@ export class Worker {
         workerId: me.workerId,
         free: this.capacity - this.jobs.size,
         waitSeconds: Math.floor(me.maxWaitSeconds),
-        // What was given out beside these was lost on its way, and is given out once more.
+        // Other jobs that were handed out were lost on the way, and are handed out again.
         jobs: [...this.jobs.keys()],
       };
       try {
@@ -144,7 +145,7 @@ export class Worker {
         const answer = await this.http.post("/worker/v1/poll", body, timeout, this.pollEnds.signal);
         for (const given of (answer["jobs"] ?? []) as GivenJob[]) this.accept(given, me);
         this.stopJobs(answer);
-        // A server that is being stopped: another one answers next, or this one when it is back.
+        // The server is stopping: another one answers next, or this one when it is back.
         if (answer["drain"] !== true) failures = 0;
         else await pause(delayAfter(failures++), signal);
       } catch (error) {
@@ -159,7 +160,7 @@ export class Worker {
     let isDraining = false;
     let delay = this.current?.heartbeatMs ?? 0;
     for (;;) {
-      // That it drains is said at once.
+      // Announce draining at once.
       const until = isDraining ? [this.ended.signal] : [this.ended.signal, this.stopping.signal];
       await pause(delay, AbortSignal.any(until));
       const me = this.current;
@@ -176,14 +177,14 @@ export class Worker {
         if (isDraining) this.endPollIn(END_OF_POLL);
       } catch (error) {
         if (this.ended.signal.aborted || (await this.recovers(error, me))) continue;
-        // A lease is renewed in time whatever the backoff would like.
+        // A lease is renewed in time, whatever the backoff.
         await this.pauseAfter("heartbeat", error, failures++, this.ended.signal, me.heartbeatMs);
         delay = 0;
       }
     }
   }
 
-  /** Registers, unless that was done since `stale`. */
+  /** Registers, unless that has happened since `stale`. */
   private register(stale: Registration | undefined): Promise<Registration | undefined> {
     if (this.current !== stale) return Promise.resolve(this.current);
     this.registering ??= this.registerAgain(stale).finally(() => (this.registering = undefined));
@@ -203,7 +204,7 @@ export class Worker {
       if (!isPassing(error)) this.endWith(error);
       return undefined;
     }
-    // The server has given its jobs to others.
+    // The server has given its jobs to other workers.
     if (stale !== undefined) for (const job of this.jobs.values()) job.lose();
     const [heartbeat, wait] = [Number(answer["heartbeatSeconds"]), Number(answer["maxWaitSeconds"])];
     if (!(heartbeat > 0) || !(wait >= 0)) {
@@ -219,11 +220,11 @@ export class Worker {
     return this.current;
   }
 
-  /** Does what an error of a poll or a heartbeat asks for; false to wait and try again. */
+  /** Handles an error of a poll or a heartbeat; returns false to wait and try again. */
   private async recovers(error: unknown, me: Registration): Promise<boolean> {
     if (isPassing(error) || !(error instanceof ApiError)) return false;
     if (error.status !== 404) {
-      // It takes part in nothing any more, and what becomes of its jobs cannot be told.
+      // The worker no longer takes part, and the outcome of its jobs cannot be reported.
       for (const job of this.jobs.values()) job.lose();
       this.endWith(error);
       return true;
@@ -242,12 +243,12 @@ export class Worker {
     try {
       job = new Job(given, this.http, me.workerId);
     } catch (error) {
-      // Its lease ends, and the server gives it to another one.
+      // Its lease expires, and the server gives it to another worker.
       this.say(`a job that cannot be read: ${textOf(error)}`);
       return;
     }
     const there = this.jobs.get(job.id);
-    // Handed out a second time because the first answer seemed to be lost.
+    // Handed out again because the first answer seemed to be lost.
     if (there?.token === job.token) return;
     there?.lose();
     this.jobs.set(job.id, job);
@@ -257,11 +258,11 @@ export class Worker {
   private async carryOut(job: Job): Promise<void> {
     try {
       const ending = await job.work(this.tasks.get(job.task));
-      // What became of the job does not wait for all that it printed.
+      // The outcome of the job does not wait for all of its log lines.
       await job.log.flush(LAST_LINES);
       if (!job.isLost) await this.report(job, ending);
     } catch (error) {
-      // A defect of this package must cost one job and not the worker.
+      // A bug in this package must cost one job, and not the worker.
       this.say(`job ${job.id} of ${job.task}: ${textOf(error)}`);
     } finally {
       if (this.jobs.get(job.id) === job) this.jobs.delete(job.id);
@@ -278,7 +279,7 @@ export class Worker {
       if (!(error instanceof ApiError) || isPassing(error)) {
         this.say(`job ${job.id}: ${ending.path} was not told: ${textOf(error)}`);
       } else if (ending.path === "complete" && (error.status === 400 || error.status === 413)) {
-        // An output that is too large, say. Another attempt would give the same.
+        // For example, an output that is too large. Another attempt would return the same.
         const message = `the server refused the output: ${error.problem}`;
         await this.report(job, { path: "fail", body: job.body({ message, retry: false }) });
       } else if (!error.isGone) {
@@ -292,7 +293,7 @@ export class Worker {
     if (await this.allJobsEnd(this.graceMs)) return;
     this.say(`the grace is over: ${this.jobs.size} jobs are given up`);
     for (const job of this.jobs.values()) job.stop("the worker ends");
-    // Those that heed it still tell what became of them.
+    // Jobs that respond to it can still report their outcome.
     await this.allJobsEnd(LEAVE_PATIENCE);
   }
 
@@ -306,7 +307,7 @@ export class Worker {
         return;
       } catch (error) {
         if (isPassing(error) && (await pause(delayAfter(failures), patience))) continue;
-        // Its leases end by themselves.
+        // Its leases expire on their own.
         this.say(`leave: ${textOf(error)}`);
         return;
       }

@@ -1,4 +1,4 @@
-/** Against the built server: CARILLON_BINARY names it. */
+/** Tests against the built server at CARILLON_BINARY. */
 
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -65,7 +65,7 @@ describe("with a server", { skip: binary === undefined && "CARILLON_BINARY names
     assert.deepEqual(await server.schedules(), []);
     assert.deepEqual(await program.deploy(server.url, server.deployer), planned);
     assert.deepEqual(await server.schedules(), ["counts", "refuses", "report", "second_time"]);
-    // The same again changes nothing.
+    // Deploying the same again changes nothing.
     const again = await program.deploy(server.url, server.deployer);
     assert.ok(again.every(({ action }) => action === "UNCHANGED"));
 
@@ -167,7 +167,7 @@ describe("with a server", { skip: binary === undefined && "CARILLON_BINARY names
       await declared("only_in_1,rolling");
       const runs = await trigger(0, 20);
       children.push(start("2"));
-      // The module of whoever deployed last wins, and the old program keeps working its queue.
+      // The module that was deployed last wins, and the old program keeps working on its queue.
       await declared("only_in_2,rolling");
       runs.push(...(await trigger(20, 60)));
       await end(children[0] as ChildProcess);
@@ -180,7 +180,7 @@ describe("with a server", { skip: binary === undefined && "CARILLON_BINARY names
         found.map(({ output }) => output?.["number"]),
         Array.from({ length: 80 }, (_, number) => number),
       );
-      // After the old one has gone, the new one does all.
+      // Once the old program has left, the new one does everything.
       assert.ok(found.slice(60).every(({ output }) => output?.["version"] === "2"));
     } finally {
       for (const child of children) child.kill("SIGKILL");

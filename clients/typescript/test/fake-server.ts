@@ -1,4 +1,4 @@
-/** A server that speaks the protocol from a script, for the faults that a real one has rarely. */
+/** A scripted server that speaks the protocol, for faults that a real server rarely has. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -103,10 +103,10 @@ export class FakeServer {
     return this.bodies(path);
   }
 
-  /** Until it is so; looked at after each request. */
+  /** Waits until the condition holds; it is checked after each request. */
   async until(what: () => boolean, milliseconds: number): Promise<boolean> {
     const deadline = AbortSignal.timeout(milliseconds);
-    // Such a signal alone does not keep the process.
+    // Such a signal alone does not keep the process alive.
     const keep = setInterval(() => {}, 1_000);
     try {
       while (!what()) {

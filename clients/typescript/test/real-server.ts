@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-/** The built server, on a free port of the loopback, with a database in a folder of its own. */
+/** The built server, on a free port of the loopback, with a database in a temporary folder. */
 
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -42,7 +42,7 @@ export class RealServer {
       const url = /^Carillon is ready at (.*)$/.exec(line)?.[1];
       if (url === undefined) continue;
       server.url = url;
-      // A full pipe would stop it.
+      // A full pipe would block the server.
       child.stdout?.resume();
       server.deployer = (await server.cli("token", "create", "deployer", "--role", "admin")).trim();
       return server;
@@ -59,7 +59,7 @@ export class RealServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** A token that opens these queues and nothing else. */
+  /** A token that gives access to these queues and nothing else. */
   async workerToken(...queues: string[]): Promise<string> {
     const create = "mutation ($input: CreateApiTokenInput!) { createApiToken(input: $input) { secret } }";
     const name = `worker-${randomUUID()}`;
@@ -130,7 +130,7 @@ export class RealServer {
   }
 }
 
-/** Looks until it is so. */
+/** Polls until the condition holds. */
 export async function until<T>(look: () => Promise<T>, isSo: (found: T) => boolean): Promise<T> {
   const deadline = Date.now() + PATIENCE;
   for (;;) {

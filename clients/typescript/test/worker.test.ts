@@ -19,7 +19,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** A task of this test alone. */
+/** A task for this test only. */
 function make<I, O>(name: string, run: TaskFunction<I, O>, accepts?: Schema<I>): AnyTask {
   return new Task(accepts ? { name, queue: "emails", accepts } : { name, queue: "emails" }, run);
 }
@@ -37,7 +37,7 @@ async function running(tasks: AnyTask[], settings: Partial<WorkerOptions>, what:
   }
 }
 
-/** Until the signal comes. */
+/** Resolves once the signal is aborted. */
 function aborted(signal: AbortSignal): Promise<Error> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason as Error)));
 }

@@ -9,17 +9,17 @@ use web_sys::AbortSignal;
 use super::{client, operations::Operation};
 use crate::model::{Code, Failure};
 
-/// A question to the server whose answer is a `T`.
+/// A request to the server whose answer is a `T`.
 pub(crate) struct Ask<T> {
     pub(crate) request: Request,
     answer: PhantomData<fn() -> T>,
 }
 
-/// The same, whatever its answer is.
+/// The request itself, whatever the type of its answer.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) body: Value,
-    /// Where the answer stands in the data.
+    /// Where the answer is in the response's data, as a JSON pointer.
     pub(crate) at: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl<T> Ask<T> {
         Self { request: Request { body, at: Q::AT }, answer: PhantomData }
     }
 
-    /// The same without a field of the object at `place`, which is sent as null otherwise.
+    /// The same request without a field of the object at `place`. Without this, the field would be sent as null.
     pub(super) fn without(mut self, place: &str, field: &str) -> Self {
         if let Some(object) = self.request.body.pointer_mut(place).and_then(Value::as_object_mut) {
             object.remove(field);
@@ -49,7 +49,7 @@ impl<T> Ask<T> {
 }
 
 impl<T: DeserializeOwned> Ask<T> {
-    /// Asks, come what may; pages load instead.
+    /// Sends the request, without a way to abort it. Pages use `Load` instead.
     ///
     /// # Errors
     /// As `Request::send`.
@@ -59,10 +59,10 @@ impl<T: DeserializeOwned> Ask<T> {
 }
 
 impl Request {
-    /// Asks, and answers what stands at its place.
+    /// Sends the request and returns the value at its place in the answer.
     ///
     /// # Errors
-    /// The first error of the answer, or why there was none; that there is nothing is an error too.
+    /// The first error of the answer, or why there was no answer. A missing or null value is an error too.
     pub(crate) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
         let mut data = client::post(self.body.to_string(), abort).await?;
         pluck(&mut data, self.at).ok_or_else(|| {
@@ -72,15 +72,15 @@ impl Request {
     }
 }
 
-/// What stands at a place, unless it is null.
+/// The value at a JSON pointer, unless it is null.
 pub(crate) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
     data.pointer_mut(at).map(Value::take).filter(|value| !value.is_null())
 }
 
-/// Reads an answer.
+/// Deserializes an answer.
 ///
 /// # Errors
-/// What does not fit, and where.
+/// What does not fit the type, and where.
 pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
 }

@@ -1,4 +1,4 @@
-//! One function for each thing that a page asks of the server or does there.
+//! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
 mod orders;
@@ -29,7 +29,7 @@ use crate::{
     time::Moment,
 };
 
-/// What a list of schedules is narrowed to.
+/// Filters and order of a list of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
@@ -37,12 +37,12 @@ pub(crate) struct ScheduleQuery {
     pub(crate) search: Option<String>,
     /// Only the caller's favourites.
     pub(crate) favourites: bool,
-    /// By what, and whether downwards.
+    /// The field to sort by, and whether descending.
     pub(crate) sort: Option<(ScheduleSortField, bool)>,
     pub(crate) place: Place,
 }
 
-/// What a list of runs is narrowed to.
+/// Filters and order of a list of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
     pub(crate) namespace: String,
@@ -52,14 +52,14 @@ pub(crate) struct RunQuery {
     pub(crate) schedule: Option<String>,
     /// Scheduled at this instant or later.
     pub(crate) after: Option<Moment>,
-    /// Scheduled earlier.
+    /// Scheduled before this instant.
     pub(crate) before: Option<Moment>,
-    /// By what, and whether downwards.
+    /// The field to sort by, and whether descending.
     pub(crate) sort: Option<(RunSortField, bool)>,
     pub(crate) place: Place,
 }
 
-/// What the audit log is narrowed to.
+/// Filters of the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuditQuery {
     pub(crate) namespace: String,
@@ -73,18 +73,18 @@ pub(crate) struct AuditQuery {
     pub(crate) place: Place,
 }
 
-/// Who is asking; nothing when nobody is signed in.
+/// The signed-in user; null if nobody is signed in.
 pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }
 
-/// The namespace that a list is read from. Without a name, across all of them, it is none: the API reads that as all that
-/// one may see.
+/// The namespace to read a list from. The empty name means all namespaces and becomes `None`, which the API reads as
+/// all that the caller may see.
 pub(super) fn within(namespace: String) -> Option<String> {
     Some(namespace).filter(|namespace| !namespace.is_empty())
 }
 
-/// The namespaces that one may see: the first two hundred.
+/// The namespaces that the caller may see: the first two hundred.
 pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
 }
@@ -94,7 +94,7 @@ pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<Over
     Ask::new::<operations::Overview>(variables)
 }
 
-/// What the rail counts.
+/// The counts that the rail shows.
 pub(crate) fn tallies(namespace: String, health_of: Option<String>) -> Ask<Tallies> {
     Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace, health_of })
 }
@@ -176,7 +176,7 @@ pub(crate) fn run(id: String) -> Ask<RunDetail> {
     Ask::new::<operations::Run>(operations::run::Variables { id })
 }
 
-/// Of the namespace, as its administrators may read it.
+/// Audit events of the namespace; only its administrators may read them.
 pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEvent>> {
     let (first, after, last, before) = query.place.arguments(size);
     let filter = operations::audit_events::AuditFilter {
@@ -194,11 +194,11 @@ pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEven
     Ask::new::<AuditEvents>(variables)
 }
 
-/// What the ledger is narrowed to.
+/// Filters of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerQuery {
     pub(crate) namespace: String,
-    /// Which schedules, in the search language.
+    /// A search that selects the schedules, in the search language.
     pub(crate) search: Option<String>,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) reasons: Vec<ReasonCode>,
@@ -222,7 +222,7 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
     Ask::new::<operations::Ledger>(variables)
 }
 
-/// What the same range came to, whatever the verdict.
+/// The totals of the same range, over all verdicts.
 pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     let filter = operations::ledger_totals::LedgerFilter {
         verdicts: None,
@@ -236,13 +236,13 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
-/// What went wrong in the last day.
+/// What failed in the last day.
 pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
     let variables = operations::problems::Variables { namespace: within(namespace), since: None };
     Ask::new::<operations::Problems>(variables)
 }
 
-/// Of a namespace, or of all.
+/// The health of a namespace, or of all.
 pub(crate) fn health(namespace: Option<String>) -> Ask<HealthReport> {
     Ask::new::<operations::Health>(operations::health::Variables { namespace })
 }
@@ -252,7 +252,7 @@ pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {
     Ask::new::<operations::LiveRuns>(operations::live_runs::Variables { namespace })
 }
 
-/// The next hour.
+/// The fires of the next hour, per minute.
 pub(crate) fn minutes(namespace: String) -> Ask<Minutes> {
     let namespace = within(namespace);
     Ask::new::<operations::Minutes>(operations::minutes::Variables { namespace })
@@ -264,17 +264,17 @@ pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
     Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
 }
 
-/// Until when the person who is signed in has seen what happened.
+/// Up to when the signed-in user has seen what happened.
 pub(crate) fn seen() -> Ask<Seen> {
     Ask::new::<operations::Seen>(operations::seen::Variables)
 }
 
-/// Of what a chart shows a series.
+/// What a chart shows a series of.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeriesQuery {
     pub(crate) namespace: String,
     pub(crate) from: Moment,
-    /// Now, without one.
+    /// The end of the range; now if `None`.
     pub(crate) until: Option<Moment>,
     /// In seconds.
     pub(crate) step: i64,
@@ -301,7 +301,7 @@ pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
     Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
 }
 
-/// The schedules that a search finds, the slowest first, with their figures over a range.
+/// The schedules that a search finds, slowest first, with their figures over a range.
 pub(crate) fn schedule_figures(
     namespace: String,
     search: Option<String>,
@@ -330,7 +330,7 @@ pub(crate) fn preview(
     })
 }
 
-/// What a timing would add to the minutes of the next week, beside all other schedules of the namespace.
+/// What a timing would add to each minute of the next week, on top of all other schedules of the namespace.
 pub(crate) fn candidate(
     timing: operations::candidate::TimingInput,
     namespace: String,
@@ -363,22 +363,22 @@ pub(crate) fn resume_preview(id: String) -> Ask<ResumeEffect> {
     Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id })
 }
 
-/// The fires to come of a schedule, from an instant on.
+/// A schedule's upcoming fires, from an instant on.
 pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<Vec<PreviewFire>> {
     Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
 }
 
-/// What fell into the pause of a schedule so far.
+/// The fires that have fallen into a schedule's pause so far.
 pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
     Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
 }
 
-/// What became of the instants of a schedule's last seven days.
+/// The outcomes of a schedule's instants in the last seven days.
 pub(crate) fn slots(id: String) -> Ask<SlotAccount> {
     Ask::new::<operations::Slots>(operations::slots::Variables { id })
 }
 
-/// Who changed a schedule, newest first.
+/// The changes to a schedule and who made them, newest first.
 pub(crate) fn schedule_audit(
     namespace: String,
     subject_id: String,
@@ -396,19 +396,20 @@ pub(crate) fn schedule_audit(
     })
 }
 
-// What changes something answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.
+// Mutations return the id of what they made or changed. A `key` makes a mutation take effect once, however often it
+// is sent.
 
-/// The person who is signed in has seen what happened until then.
+/// Records that the signed-in user has seen what happened up to this instant.
 pub(crate) fn mark_seen(until: Moment) -> Ask<String> {
     Ask::new::<operations::MarkSeen>(operations::mark_seen::Variables { until })
 }
 
-/// The views that the caller keeps.
+/// The caller's saved views.
 pub(crate) fn views() -> Ask<Vec<SavedView>> {
     Ask::new::<operations::Views>(operations::views::Variables)
 }
 
-/// Keeps a view; one of the same page and name is replaced.
+/// Saves a view; an existing one of the same page and name is replaced.
 pub(crate) fn save_view(page: String, name: String, query: String) -> Ask<String> {
     let input = operations::save_view::SaveViewInput { page, name, query };
     Ask::new::<operations::SaveView>(operations::save_view::Variables { input })
@@ -418,7 +419,7 @@ pub(crate) fn delete_view(id: String) -> Ask<String> {
     Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
 }
 
-/// What pausing a schedule now would keep from firing.
+/// The fires that pausing a schedule now would suppress.
 pub(crate) fn pause_preview(id: String, until: Option<Moment>) -> Ask<PauseEffect> {
     let variables = operations::pause_preview::Variables { ids: vec![id], until };
     Ask::new::<operations::PausePreview>(variables)
@@ -428,12 +429,12 @@ pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {
     Ask::new::<CancelRun>(operations::cancel_run::Variables { id, reason })
 }
 
-/// Answers the new run's id.
+/// Returns the new run's id.
 pub(crate) fn rerun_from_failed(id: String) -> Ask<String> {
     Ask::new::<RerunFromFailed>(operations::rerun_from_failed::Variables { id })
 }
 
-/// Answers the new run's id.
+/// Returns the new run's id.
 pub(crate) fn retry_run(id: String) -> Ask<String> {
     Ask::new::<RetryRun>(operations::retry_run::Variables { id })
 }

@@ -1,4 +1,4 @@
-//! Requests: GraphQL by POST, and sign-in beside it.
+//! HTTP requests: GraphQL by POST, and the endpoints for signing in and out.
 
 use leptos::prelude::window;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use web_sys::{AbortSignal, Headers, RequestInit, Response};
 use super::ask::{pluck, read};
 use crate::model::{Code, Failure, WireError, sentence};
 
-/// Posts JSON; answers the status and the text.
+/// Posts JSON; returns the response's status and text.
 async fn send(
     path: &str,
     body: &str,
@@ -29,10 +29,10 @@ async fn send(
     Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
-/// Posts an operation; answers its data.
+/// Posts an operation; returns its data.
 ///
 /// # Errors
-/// The first error of the answer, or why there was none.
+/// The first error of the answer, or why there was no answer.
 pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Value, Failure> {
     let answer = send("/graphql", &body, abort).await;
     let (status, text) = answer.map_err(|_| Failure::unreachable())?;
@@ -44,7 +44,7 @@ pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Val
     }
 }
 
-/// What stands between the console and GraphQL answers with a status alone.
+/// A proxy, or a layer of the server in front of GraphQL, answers with a status alone.
 fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
     match status {
         401 => Failure::new(Code::Unauthenticated, "Your session has ended."),
@@ -55,7 +55,7 @@ fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
     }
 }
 
-/// Opens a session; the cookie comes with the answer.
+/// Opens a session; the response sets its cookie.
 ///
 /// # Errors
 /// The server's own words when it refuses.
@@ -78,7 +78,7 @@ pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failur
     Err(Failure::new(code, words))
 }
 
-/// What people call the identity provider, if there is one to sign in by.
+/// The display name of the identity provider, if users can sign in through one.
 pub(crate) async fn identity_provider() -> Option<String> {
     let response = JsFuture::from(window().fetch_with_str("/auth/methods")).await.ok()?;
     let response: Response = response.dyn_into().ok()?;
@@ -87,7 +87,7 @@ pub(crate) async fn identity_provider() -> Option<String> {
     methods["oidc"]["name"].as_str().map(str::to_owned)
 }
 
-/// Where signing in by it begins; it leads back to the page that is shown.
+/// The URL that starts a sign-in through the provider; it leads back to the current page.
 pub(crate) fn provider_address() -> String {
     let location = window().location();
     let path = location.pathname().unwrap_or_default();
@@ -95,10 +95,11 @@ pub(crate) fn provider_address() -> String {
     format!("/auth/oidc/login?to={}", js_sys::encode_uri_component(&format!("{path}{search}")))
 }
 
-/// Ends the session; answers where the browser signs out of the identity provider, if it came from one.
+/// Ends the session. Returns the URL at which the browser signs out of the identity provider, if the session came
+/// from one.
 ///
 /// # Errors
-/// When the server does not answer; the session then lives on.
+/// When the server does not answer; the session then remains valid.
 pub(crate) async fn sign_out() -> Result<Option<String>, Failure> {
     let (_, text) = send("/auth/logout", "", None).await.map_err(|_| Failure::unreachable())?;
     let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The model against the schema: for each operation an answer is made as the schema promises it, once with everything that
-//! may be missing and once without, and must be read.
+//! Tests the model against the schema. For each operation, a sample answer is generated from the schema, once with
+//! every optional field and once without, and the model must be able to read it.
 
 use std::{collections::BTreeMap, fs};
 
@@ -16,7 +16,7 @@ use super::{ask::pluck, operations};
 
 type Fields<'a> = BTreeMap<&'a str, &'a Type<'a, &'a str>>;
 
-/// What the schema says of each type.
+/// The types of the schema.
 struct World<'a> {
     fields: BTreeMap<&'a str, Fields<'a>>,
     /// An enum's first value.
@@ -50,7 +50,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// One way to answer: with what may be missing or without, and with which member of each union.
+/// One way to build an answer: with or without optional fields, and with which member of each union.
 struct Sample<'a> {
     world: &'a World<'a>,
     fragments: BTreeMap<&'a str, &'a SelectionSet<'a, &'a str>>,
@@ -128,7 +128,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The root type and selection of a document's one operation.
+/// The root type and selection of a document's only operation.
 fn root<'a>(document: &'a Document<'a, &'a str>) -> (&'a str, &'a SelectionSet<'a, &'a str>) {
     let operation = document.definitions.iter().find_map(|definition| match definition {
         Definition::Operation(operation) => Some(operation),
@@ -142,7 +142,7 @@ fn root<'a>(document: &'a Document<'a, &'a str>) -> (&'a str, &'a SelectionSet<'
     }
 }
 
-/// The parser's types name one lifetime for everything: for a test, all of it may live for ever.
+/// The parser's types share one lifetime. In a test, leaking the text is fine.
 fn kept<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -169,7 +169,7 @@ fn every_answer_that_the_schema_promises_is_read() {
         for (is_full, member) in [(true, 0), (true, 1), (true, 2), (false, 0)] {
             let sample = Sample { world, fragments: fragments.clone(), is_full, member };
             let mut data = sample.object(root, selection);
-            // The root itself may be missing: there is no such thing then, which is no answer.
+            // The root may be null: nothing was found then, and there is no answer to read.
             let Some(answer) = pluck(&mut data, at) else {
                 assert!(!is_full, "{file}: nothing stands at {at}");
                 continue;

@@ -1,4 +1,4 @@
-//! What can be followed: a subscription with its variables.
+//! Subscriptions with their variables.
 
 use super::{
     Ask,
@@ -10,15 +10,15 @@ use super::{
 };
 use crate::model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent};
 
-/// Something that can be followed.
+/// A subscription whose events are `T`s.
 pub(crate) struct Feed<T> {
     pub(crate) events: Ask<T>,
-    /// Whether it comes to an end by itself, as the log of a run does.
+    /// Whether the server completes it, as it does for the log of a run that has ended.
     pub(crate) ends: bool,
 }
 
 impl Feed<RunEvent> {
-    /// Runs of a namespace, or of all, as they change: all, those of a schedule, or one.
+    /// Changes of runs in a namespace, or in all: of every run, of a schedule's runs, or of one run.
     pub(crate) fn runs(
         namespace: String,
         schedule_id: Option<String>,
@@ -31,7 +31,7 @@ impl Feed<RunEvent> {
 }
 
 impl Feed<ScheduleEvent> {
-    /// Schedules of a namespace, or of all, as they change: these, or all.
+    /// Changes of schedules in a namespace, or in all: of these, or of every schedule.
     pub(crate) fn schedules(namespace: String, ids: Option<Vec<String>>) -> Self {
         let namespace = within(namespace);
         let variables = schedule_events::Variables { namespace, ids, since: None };
@@ -40,7 +40,7 @@ impl Feed<ScheduleEvent> {
 }
 
 impl Feed<ClusterEvent> {
-    /// Nodes as they come, beat and go.
+    /// Nodes as they join, send heartbeats and leave.
     pub(crate) fn nodes() -> Self {
         let variables = cluster_events::Variables { since: None };
         Self { events: Ask::new::<ClusterEvents>(variables), ends: false }
@@ -48,7 +48,7 @@ impl Feed<ClusterEvent> {
 }
 
 impl Feed<HealthEvent> {
-    /// The health of a namespace, or of all, as what is wrong changes.
+    /// The health of a namespace, or of all, whenever its findings change.
     pub(crate) fn health(namespace: Option<String>) -> Self {
         let variables = health_events::Variables { namespace, since: None };
         Self { events: Ask::new::<HealthEvents>(variables), ends: false }
@@ -56,7 +56,7 @@ impl Feed<HealthEvent> {
 }
 
 impl Feed<LogEvent> {
-    /// A run's log from its first line on, and further while it is written.
+    /// A run's log: from its first line on, then new lines as they are written.
     pub(crate) fn log(run_id: String) -> Self {
         let variables = log_lines::Variables { run_id, since: None };
         Self { events: Ask::new::<LogLines>(variables), ends: true }

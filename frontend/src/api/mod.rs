@@ -1,18 +1,18 @@
-//! The one way to the server: GraphQL, typed against `server/schema.graphql` when the console is compiled.
+//! All access to the server: GraphQL, typed against `server/schema.graphql` when the console is compiled.
 //!
-//! Pages never build a request by hand. `calls` has a function for each thing that can be asked or done, and `feeds` one
-//! for each thing that can be followed; what they give is an `Ask`, which `data` loads, sends or follows. This room knows
-//! no page and no state: it is told what to ask and answers with the model's types, or with a `Failure`.
+//! Pages never build a request by hand. `calls` has a function for each query and mutation, and `feeds` has one for
+//! each subscription; they return an `Ask`, which `data` loads, sends or follows. This module knows no pages and no
+//! state: it is given a request, and answers with the model's types or with a `Failure`.
 //!
-//! What travels is JSON, and only the last step reads it into a type; so all that waits, retries, aborts and merges is
-//! compiled once, and not once for each operation.
+//! Answers travel as JSON, and only the last step reads them into a type. So the code that waits, retries, aborts and
+//! merges is compiled once, rather than once for each operation.
 //!
-//! - `operations`: the operations of `graphql/`, and what each answers
+//! - `operations`: the operations of `graphql/`, and the type of each answer
 //! - `ask`: an operation with its variables, ready to be sent
-//! - `calls`: one function for each thing that a page asks or does
+//! - `calls`: one function for each query and mutation that a page sends
 //! - `client`: the POST, and sign-in
-//! - `socket`: one WebSocket for all subscriptions, which comes back by itself
-//! - `feeds`: what can be followed
+//! - `socket`: one WebSocket for all subscriptions, which reconnects on its own
+//! - `feeds`: subscriptions with their variables
 
 mod ask;
 mod calls;

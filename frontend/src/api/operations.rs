@@ -1,5 +1,5 @@
-//! The operations of `graphql/`, made from the schema, and what each of them answers: a type of the model, and where in
-//! the answer's data it stands.
+//! The operations of `graphql/`, generated from the schema, and the answer of each: its type in the model, and its
+//! place in the response's data.
 
 use graphql_client::GraphQLQuery;
 
@@ -20,13 +20,13 @@ type DateTime = crate::time::Moment;
 type UUID = String;
 #[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type JSON = serde_json::Value;
-/// Whole, and within what JSON carries.
+/// A whole number within the range that JSON carries exactly.
 type Long = i64;
 
-/// What is asked, and what comes of it.
+/// An operation, with the type and the place of its answer.
 pub(in crate::api) trait Operation: GraphQLQuery {
     type Answer;
-    /// Where the answer stands in the response's data, as a JSON pointer.
+    /// Where the answer is in the response's data, as a JSON pointer.
     const AT: &'static str;
 }
 
@@ -57,7 +57,7 @@ macro_rules! operations {
             }
         )+
 
-        /// Each operation's file and text, where its answer stands, and the way to read it.
+        /// Each operation's file and text, where its answer is, and a function that tries to read it.
         #[cfg(test)]
         pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
             $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+

@@ -1,12 +1,13 @@
-//! One WebSocket for all subscriptions, by the graphql-transport-ws protocol.
+//! One WebSocket for all subscriptions, using the graphql-transport-ws protocol.
 //!
-//! It is open while somebody is signed in and comes back by itself: each subscription remembers the cursor of its last
-//! event and is sent again with `since`, so a dropped socket loses nothing and repeats nothing. Without a cursor the server
-//! begins at the moment that it hears of the subscription, and what happened since the page's query is in neither; so the
-//! subscriber is told of a gap as soon as the server has answered what was sent behind the subscription, and loads afresh.
+//! It is open while a user is signed in, and reconnects on its own: each subscription remembers the cursor of its
+//! last event and is sent again with `since`, so a dropped socket neither loses nor repeats an event. Without a
+//! cursor, the server starts with the events after it receives the subscription, and changes between the page's query
+//! and that moment are in neither. So the subscriber is notified of a gap once the server has answered the ping that
+//! was sent after the subscription, and reloads.
 //!
 //! - `line`: one connection, from handshake to end
-//! - `book`: who is subscribed to what, and from where on
+//! - `book`: the subscriptions, and the cursor from which each continues
 
 mod book;
 mod line;
@@ -33,14 +34,14 @@ const LOOK: Duration = Duration::from_secs(5);
 const QUIET_MS: i64 = 15_000;
 const DEAD_MS: i64 = 30_000;
 
-/// How the connection stands, for the mark in the corner.
+/// The state of the connection, for the mark in the corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     /// Nobody is signed in.
     Idle,
     Connecting,
     Live,
-    /// Lost; it tries again by itself.
+    /// Lost; it reconnects on its own.
     Waiting,
 }
 
@@ -61,7 +62,7 @@ struct Inner {
 pub(crate) struct Socket(Rc<Inner>);
 
 impl Socket {
-    /// Called once: it listens to the window from then on.
+    /// Called once: from then on it listens to events of the window.
     pub(crate) fn new() -> Self {
         let now = Moment::now();
         let socket = Self(Rc::new(Inner {
@@ -76,7 +77,7 @@ impl Socket {
         }));
         let looking = socket.clone();
         set_interval(move || looking.look(), LOOK);
-        // Back from sleep or from a dead network nobody waits for a timer.
+        // After sleep or a dead network, reconnect at once instead of waiting for a timer.
         let waking = socket.clone();
         window_event_listener_untyped("online", move |_| waking.wake());
         let waking = socket.clone();
@@ -84,14 +85,14 @@ impl Socket {
         socket
     }
 
-    /// Connects, and keeps it so.
+    /// Connects, and reconnects whenever the connection is lost.
     pub(crate) fn connect(&self) {
         self.0.wanted.set(true);
         self.0.failures.set(0);
         self.open();
     }
 
-    /// Ends the connection: whoever signs in next has a session of their own.
+    /// Ends the connection: the next user to sign in has another session.
     pub(crate) fn disconnect(&self) {
         self.0.wanted.set(false);
         self.close(Link::Idle);
@@ -101,7 +102,7 @@ impl Socket {
         self.0.link.into()
     }
 
-    /// Subscribes; the id serves to leave again.
+    /// Subscribes; the returned id is used to unsubscribe.
     pub(crate) fn join(&self, subscriber: Subscriber) -> u64 {
         let id = self.0.book.borrow_mut().join(subscriber);
         self.subscribe(id);
@@ -139,7 +140,7 @@ impl Socket {
         self.0.link.set(link);
     }
 
-    /// The line is gone, or not to be had: another one, after a while.
+    /// The connection was lost or could not be made: tries another one after a delay.
     fn lost(&self) {
         self.close(Link::Waiting);
         let failures = self.0.failures.get().saturating_add(1);
@@ -149,7 +150,7 @@ impl Socket {
         *self.0.retry.borrow_mut() = retry.ok();
     }
 
-    /// The window is back: no more waiting.
+    /// The window is active again: checks the connection at once.
     fn wake(&self) {
         self.look();
         if self.0.wanted.get() {
@@ -179,14 +180,14 @@ impl Socket {
         }
     }
 
-    /// Asks for a sign of life. A subscription that was sent before is open when the answer is here.
+    /// Sends a ping. A subscription that was sent before it is active once the pong arrives.
     fn ping(&self, opens: Option<u64>) {
         self.0.asked_at.set(Moment::now());
         self.0.book.borrow_mut().ping(opens);
         self.send(&json!({ "type": "ping" }));
     }
 
-    /// Sends a subscription, if there is a line; else it is sent with the next one.
+    /// Sends a subscription if there is a connection; otherwise it is sent with the next one.
     fn subscribe(&self, id: u64) {
         if !self.is_live() {
             return;
@@ -231,7 +232,7 @@ impl Socket {
         }
     }
 
-    // A subscriber may subscribe or leave while it listens, so the book is not borrowed meanwhile.
+    // A subscriber may subscribe or unsubscribe while it handles this, so the book is not borrowed meanwhile.
 
     fn event(&self, wire: u64, data: Value) {
         let found = self.0.book.borrow().listener(wire);
@@ -248,7 +249,8 @@ impl Socket {
         }
     }
 
-    /// The server does not go on: most likely it no longer knows the cursor. Without one it begins from now.
+    /// The server cannot continue a subscription, most likely because it no longer knows the cursor. Without a cursor
+    /// it starts from now.
     fn refused(&self, wire: u64) {
         let again = self.0.book.borrow_mut().refused(wire);
         self.tell_of_gap(again.map(|(id, _)| id));
@@ -262,8 +264,8 @@ impl Socket {
     }
 }
 
-/// How long to wait after so many failures: half a second, doubling to 15 s, of which half is left to chance so that many
-/// consoles do not return as one.
+/// The delay after this many failures in a row: half a second, doubling up to 15 s, half of it random so that many
+/// consoles do not reconnect at the same moment.
 fn wait(failures: u32) -> Duration {
     backoff(failures, (js_sys::Math::random() * 1_000.0) as u64)
 }

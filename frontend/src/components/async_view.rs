@@ -1,11 +1,11 @@
-//! Loading, empty, error and data, the same on every page.
+//! Loading, empty, failed and loaded, shown the same way on every page.
 
 use leptos::prelude::*;
 
 use super::{Glyph, Look, button, icon, live};
 use crate::model::Failure;
 
-/// How loading stands, whatever is loaded, and the way to ask again.
+/// The loading state of anything, and a way to reload it.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) has_data: Signal<bool>,
@@ -21,12 +21,12 @@ enum Phase {
     Ready,
 }
 
-/// Draws its children when there is data. Data that is on the screen stays there while newer data comes, and when newer data
-/// fails to come; then a note says so.
+/// Draws its children when there is data. Data on the screen stays while newer data loads, and also if that fails;
+/// then a note says so.
 #[component]
 pub(crate) fn AsyncView(
     #[prop(into)] loading: Waiting,
-    /// What is loaded, for the waiting reader: `runs`.
+    /// The name of what is loaded, shown while waiting: `runs`.
     what: &'static str,
     #[prop(into, optional)] is_empty: Signal<bool>,
     #[prop(into, optional)] empty: ViewFn,
@@ -40,7 +40,7 @@ pub(crate) fn AsyncView(
             (true, _) => Phase::Ready,
         });
     view! {
-        // What is wrong with a search stands under the search line.
+        // An error in a search is shown under the search line.
         {live(move || match loading.failure.get().filter(|failure| !failure.is_of_search()) {
             Some(failure) => {
                 view! { <FailureNote failure=failure retry=move || loading.retry.run(())/> }.into_any()
@@ -64,7 +64,7 @@ pub(crate) fn AsyncView(
     }
 }
 
-/// What went wrong, what to do, and a button to do it.
+/// An error, what to do about it, and a button to do it.
 #[component]
 pub(crate) fn FailureNote(failure: Failure, retry: impl Fn() + 'static) -> impl IntoView {
     view! {

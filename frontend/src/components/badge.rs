@@ -1,4 +1,4 @@
-//! A state, with its word and its colour. The only place that maps states to either.
+//! A state, with its word and its colour. States are mapped to either only here.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::model::{
     NotificationState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict,
 };
 
-/// A state of any kind.
+/// A state of any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Run(RunState),
@@ -26,7 +26,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// The name that the style sheet colours, and the word that people read.
+    /// The name by which the style sheet colours the state, and the word shown to users.
     fn state_and_word(self) -> (&'static str, &'static str) {
         match self {
             Self::Run(RunState::Queued) => ("queued", "Queued"),
@@ -78,7 +78,7 @@ impl Mark {
             Self::Alert(AlertKind::Slow) => ("retrying", "Slow"),
             Self::Alert(AlertKind::ClockChange) => ("pending", "Clock change"),
             Self::Alert(AlertKind::NodeLost) => ("dead", "Node lost"),
-            Self::Message(NotificationState::Pending) => ("pending", "On its way"),
+            Self::Message(NotificationState::Pending) => ("pending", "Waiting"),
             Self::Message(NotificationState::Sent) => ("succeeded", "Sent"),
             Self::Message(NotificationState::Dead) => ("failed", "Given up"),
             Self::Backfill(BackfillState::Running) => ("running", "Running"),

@@ -1,10 +1,10 @@
-//! Things to press.
+//! Buttons.
 
 use leptos::{ev::MouseEvent, prelude::*};
 
 use super::{Glyph, icon};
 
-/// How much a button asks to be pressed.
+/// How prominent a button is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Plain,
@@ -26,7 +26,7 @@ fn boxed(action: impl Fn() + 'static) -> Box<dyn FnMut(MouseEvent)> {
     Box::new(move |_| action())
 }
 
-/// A button with words, and an icon before them where it has one.
+/// A button with a label, and optionally an icon before it.
 pub(crate) fn button(
     look: Look,
     glyph: Option<Glyph>,
@@ -39,7 +39,7 @@ pub(crate) fn button(
     .into_any()
 }
 
-/// A button that is an icon alone: `name` says what it does, `title` in short when it is pointed at.
+/// A button with only an icon: `name` is its accessible name, `title` the short tooltip.
 pub(crate) fn icon_button(
     glyph: Glyph,
     title: &'static str,

@@ -1,5 +1,5 @@
-//! A modal dialog on the platform's own `<dialog>`: it holds the focus, Esc closes it, and the focus goes back to where it
-//! came from.
+//! A modal dialog, using the platform's own `<dialog>`: it traps the focus, Esc closes it, and the focus then returns
+//! to where it was.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -7,7 +7,7 @@ use web_sys::HtmlElement;
 
 use super::{Glyph, icon_button, live};
 
-/// Shows its children while `open` is set. They are made anew each time, so nothing is left of what was typed before.
+/// Shows its children while `open` is set. They are created anew each time, so earlier input is not kept.
 #[component]
 pub(crate) fn Dialog(
     open: RwSignal<bool>,
@@ -20,7 +20,8 @@ pub(crate) fn Dialog(
         let Some(dialog) = node.get() else { return };
         if open.get() && !dialog.open() {
             let _shown = dialog.show_modal();
-            // The first thing in it is the button that closes it; the field to begin with comes first all the same.
+            // The browser would focus the first control, which is the close button: focus the field marked as first
+            // instead.
             let first = dialog.query_selector("[autofocus]").ok().flatten();
             if let Some(first) = first.and_then(|first| first.dyn_into::<HtmlElement>().ok()) {
                 let _hidden = first.focus();

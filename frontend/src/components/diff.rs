@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 use serde_json::Value;
 
-/// Lines beyond which two texts are shown one after the other: comparing costs their product.
+/// Above this number of lines, the two texts are shown one after the other: comparing costs the product of their
+/// lengths.
 const COMPARED: usize = 600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ enum Side {
     After,
 }
 
-/// The lines that went and came, with those around them.
+/// The lines that were removed and added, with some context around them.
 pub(crate) fn diff(before: &Value, after: &Value) -> AnyView {
     let text = |value: &Value| {
         if value.is_null() {
@@ -49,7 +50,7 @@ pub(crate) fn diff(before: &Value, after: &Value) -> AnyView {
         .into_any()
 }
 
-/// The longest common lines stay, what is between them goes and comes.
+/// Lines of the longest common subsequence stay; the lines between them were removed or added.
 fn lines<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Side, &'a str)> {
     if before.len() > COMPARED || after.len() > COMPARED {
         let gone = before.iter().map(|line| (Side::Before, *line));
@@ -91,7 +92,7 @@ fn lines<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Side, &'a str)> {
     }
 }
 
-/// Without what is far from any change.
+/// Drops lines that are far from any change.
 fn near(lines: Vec<(Side, &str)>) -> Vec<(Side, String)> {
     const AROUND: usize = 2;
     let changed: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].0 != Side::Both).collect();

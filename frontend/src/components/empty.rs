@@ -1,8 +1,8 @@
-//! Nothing to show, and what to do about it.
+//! The view of an empty list, and what to do about it.
 
 use leptos::prelude::*;
 
-/// A title, a sentence that says what would stand here, and a way to go on where there is one.
+/// A title, a sentence about what would be shown here, and optionally a way to continue.
 pub(crate) fn empty(
     title: &'static str,
     words: impl IntoView + 'static,

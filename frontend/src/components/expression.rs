@@ -1,8 +1,8 @@
-//! Timing expressions, and a value with the place in it that is wrong.
+//! Timing expressions, and a value with its invalid part marked.
 
 use leptos::prelude::*;
 
-/// All expressions of a timing, one below the other.
+/// All expressions of a timing, one per line.
 pub(crate) fn expressions(expressions: &[String]) -> AnyView {
     let one = |text: &String| view! { <code class="expression">{text.clone()}</code> }.into_any();
     view! {
@@ -20,8 +20,8 @@ pub(crate) fn pointed(value: &str, start: usize, end: usize) -> AnyView {
     .into_any()
 }
 
-/// Three parts of a text. A place that is out of bounds or within a character moves to the nearest that is not; a place
-/// behind the end is shown as a space.
+/// Splits a text into three parts. An offset that is out of bounds or inside a character moves to the nearest valid
+/// one; a range past the end is shown as a space.
 fn split(value: &str, start: usize, end: usize) -> (String, String, String) {
     let start = value.floor_char_boundary(start);
     let end = value.ceil_char_boundary(end.max(start + 1));

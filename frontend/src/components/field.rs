@@ -1,17 +1,17 @@
-//! Form fields: a label, a control, a hint, and the error under it with the place it means.
+//! Form fields: a label, a control, a hint, and below it the error with the part of the value that is wrong.
 
 use leptos::prelude::*;
 
 use super::pointed;
 use crate::model::Failure;
 
-/// One of a fixed set: its value on the wire and its words.
+/// One option of a fixed set: its value on the wire and its label.
 pub(crate) type Choice = (&'static str, &'static str);
 
-/// What is wrong with a field, while something is.
+/// The current error of a field, if any.
 pub(crate) type Wrong = Signal<Option<Failure>>;
 
-/// A field to be; `text`, `area` or `choice` makes it.
+/// A field under construction; `text`, `area` or `choice` builds it.
 pub(crate) struct Field {
     id: String,
     label: String,
@@ -67,12 +67,12 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// Choices come from the `datalist` with this id.
+    /// Suggestions come from the `datalist` with this id.
     pub(crate) fn list(self, list: &'static str) -> Self {
         Self { list: Some(list), ..self }
     }
 
-    /// Shown in the fixed-width face.
+    /// Shown in a monospaced font.
     pub(crate) fn code(self) -> Self {
         Self { is_code: true, ..self }
     }
@@ -81,7 +81,7 @@ impl Field {
         Self { is_required: true, ..self }
     }
 
-    /// Has the focus when its dialog opens.
+    /// Gets the focus when its dialog opens.
     pub(crate) fn first(self) -> Self {
         Self { is_first: true, ..self }
     }
@@ -139,7 +139,7 @@ impl Field {
         frame(self.id, self.label, self.hint, error, value, control.into_any())
     }
 
-    /// One of a few.
+    /// A choice of one of a few options.
     pub(crate) fn choice(self, choices: &[Choice]) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
@@ -178,7 +178,8 @@ fn invalid(error: Wrong) -> Option<&'static str> {
     error.with(Option::is_some).then_some("true")
 }
 
-/// The label above a control, and what stands below it. With a position the value is repeated and the place marked.
+/// The label above a control, and the hint and error below it. If the error has a position, the value is repeated
+/// with that part marked.
 fn frame(
     id: String,
     label: String,

@@ -1,8 +1,8 @@
-//! A figure among others, and what it counts.
+//! A number and what it counts, as one of several figures.
 
 use leptos::prelude::*;
 
-/// Its name, the number, the state that colours it, a note, and where it leads.
+/// Its name, the number, the state that colours it, a note, and the page that it links to.
 pub(crate) fn figure(
     name: &'static str,
     number: String,

@@ -1,17 +1,17 @@
-//! The last fires as a row of bars, oldest first: the pulse of a schedule at a glance.
+//! The last fires as a row of bars, oldest first: the recent history of a schedule at a glance.
 
 use leptos::prelude::*;
 
 use crate::components::Mark;
 
-/// One of them: its state and what it says when pointed at.
+/// One past fire: its state and its tooltip.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PastFire {
     pub(crate) mark: Mark,
     pub(crate) title: String,
 }
 
-/// The bars. Screen readers hear the sum.
+/// The bars. Screen readers hear the summary.
 pub(crate) fn fire_history(fires: Vec<PastFire>) -> AnyView {
     let name = sum(&fires);
     let past = |past: PastFire| {

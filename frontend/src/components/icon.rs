@@ -1,4 +1,5 @@
-//! The icons, drawn on a grid of 16. They are ornaments: what they mean stands beside them or in the control's name.
+//! The icons, drawn on a grid of 16. They are decorative: the text beside them or the control's name carries the
+//! meaning.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Parts of a page that follow signals, in the few forms that the console needs: each is compiled once.
+//! The few ways in which parts of a page follow signals; each is compiled once.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use leptos::prelude::*;
 
 use crate::{model::Row, state::List};
 
-/// A part that is drawn again when what it read has changed.
+/// A part that is redrawn when a signal that it has read changes.
 pub(crate) fn live(draw: impl Fn() -> AnyView + Send + Sync + 'static) -> AnyView {
     view! { {move || draw()} }.into_any()
 }
 
-/// One part for each key. A part stays as long as its key does, wherever that moves.
+/// One part for each key. A part is kept as long as its key exists, even if the key moves.
 pub(crate) fn keyed(
     keys: impl Fn() -> Vec<String> + Send + Sync + 'static,
     part: impl Fn(String) -> AnyView + Send + Sync + 'static,
@@ -21,7 +21,7 @@ pub(crate) fn keyed(
     view! { <For each=keys key=String::clone children=move |key| part(key)/> }.into_any()
 }
 
-/// The rows of a list. One that changes is drawn over itself, so a button in it keeps the focus.
+/// The rows of a list. A changed row is redrawn in place, so a button in it keeps the focus.
 pub(crate) fn rows<T: Row>(
     list: List,
     view: impl Fn(&T) -> AnyView + Send + Sync + 'static,

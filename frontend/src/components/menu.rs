@@ -1,4 +1,4 @@
-//! A button that opens something small below it. Esc, a press elsewhere, and leaving it by Tab close it.
+//! A button that opens a small popup below it. Esc, a click elsewhere, and tabbing out of it close it.
 
 use leptos::{
     ev::{self, FocusEvent, KeyboardEvent},
@@ -8,7 +8,7 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::Node;
 
-/// What the button is for, where its face does not say it; the face; and what it opens.
+/// The purpose of the button if its face does not say it, the face, and the content of the popup.
 pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyView {
     let frame = NodeRef::<html::Div>::new();
     let button = NodeRef::<html::Button>::new();
@@ -37,7 +37,7 @@ pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyVi
             open.set(false);
         }
     };
-    // What leads elsewhere has been used.
+    // Following a link closes the menu.
     let used = move |event: ev::MouseEvent| {
         let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
         if target.is_some_and(|target| {
@@ -46,7 +46,7 @@ pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyVi
             open.set(false);
         }
     };
-    // The name contains what is seen, for who speaks to the computer.
+    // The name contains the visible text, for users of voice control.
     let called = (!name.is_empty())
         .then(|| view! { <span class="visually-hidden">{format!("{name}: ")}</span> }.into_any());
     view! {

@@ -1,10 +1,10 @@
-//! How long a run has taken, against how long its schedule's runs usually take.
+//! How long a run has taken, compared with its schedule's usual duration.
 
 use leptos::prelude::*;
 
 use crate::model::RunForecast;
 
-/// Full at the length that 95 of a hundred do not exceed.
+/// Full at the 95th percentile.
 pub(crate) fn meter(elapsed: i64, forecast: &RunForecast) -> AnyView {
     let (width, state) = filled(elapsed, forecast);
     let name = if state == "missed" { "Longer than usual" } else { "Within what is usual" };

@@ -1,10 +1,11 @@
-//! What draws. A component gets values or signals and knows neither the API nor the address; pages arrange them.
+//! Views. A component gets values or signals and knows neither the API nor the URL; pages arrange components.
 //!
-//! What only draws is a function from values to a view, and is called again when the values change: the renderer lays the
-//! new view over the old one, so focus and open details stay. What lives, because it listens or remembers, is a component.
+//! A view that only draws is a function from values to a view, and is called again when the values change. The
+//! renderer patches the existing view with the new one, so focus and open details are kept. A view that listens to
+//! something or has state is a component.
 //!
-//! Colour follows meaning alone: `badge` matches every state of every kind once, and the style sheet knows only the names
-//! that come out of it, as `data-state`.
+//! Colour follows meaning alone: `badge` maps every state of every type in one place, and the style sheet knows only
+//! the resulting names, as `data-state`.
 
 mod async_view;
 mod badge;

@@ -1,11 +1,11 @@
-//! The notices in the corner. Both regions are always there, so that screen readers hear what comes into them.
+//! The notices in the corner. Both regions always exist, so that screen readers announce what is added to them.
 
 use leptos::prelude::*;
 
 use super::{Glyph, Look, button, icon_button};
 use crate::state::{Notice, Notices, use_notices};
 
-/// What just happened.
+/// Notices of recent events.
 #[component]
 pub(crate) fn NoticeList() -> impl IntoView {
     let notices = use_notices();

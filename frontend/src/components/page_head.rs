@@ -1,8 +1,8 @@
-//! The head of a page: its name, what it says of itself, and what can be done there. Where it stands is in the frame.
+//! The head of a page: its name, its state, and its actions. The frame shows where the page belongs.
 
 use leptos::prelude::*;
 
-/// A head to be; `view` makes it.
+/// A head under construction; `view` builds it.
 pub(crate) struct PageHead {
     title: AnyView,
     aside: AnyView,
@@ -15,7 +15,7 @@ impl PageHead {
         Self { title: title.into_any(), aside: ().into_any(), actions: ().into_any() }
     }
 
-    /// What stands beside the name: a state, a count.
+    /// What is shown beside the name: a state, a count.
     pub(crate) fn aside(self, aside: impl IntoView + 'static) -> Self {
         Self { aside: aside.into_any(), ..self }
     }

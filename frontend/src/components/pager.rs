@@ -1,14 +1,15 @@
-//! From page to page by cursors.
+//! Paging by cursors.
 
 use leptos::prelude::*;
 
 use super::live;
 use crate::model::Place;
 
-/// The pages before and behind the one that is shown, as far as there are any.
+/// The pages before and after the current one, as far as they exist.
 pub(crate) type Beside = Signal<(Option<Place>, Option<Place>)>;
 
-/// Newer and older, or nothing where all fits on one page. `what` is the list's name, for the navigation's label.
+/// Links to newer and older rows; empty if all rows fit on one page. `what` is the list's name, for the navigation's
+/// label.
 pub(crate) fn pager(
     beside: Beside,
     what: &'static str,

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// A section with a heading; what stands beside the heading is `aside`.
+/// A section with a heading; `aside` is shown beside the heading.
 pub(crate) fn panel(
     title: &'static str,
     aside: impl IntoView + 'static,

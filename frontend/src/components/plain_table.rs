@@ -1,14 +1,14 @@
-//! A table in a frame of its own that scrolls sideways, with its name for screen readers. On a phone each row is a card,
-//! in which each cell stands beside the heading of its column.
+//! A table in its own frame that scrolls sideways, with its name for screen readers. On a phone each row is a card,
+//! in which each cell is shown beside the heading of its column.
 
 use std::borrow::Cow;
 
 use leptos::{html, prelude::*};
 
-/// What stands over a column.
+/// The heading of a column.
 pub(crate) struct Heading {
     words: Cow<'static, str>,
-    /// That of its cells.
+    /// The class of the column's cells.
     class: &'static str,
     is_seen: bool,
 }
@@ -18,7 +18,7 @@ pub(crate) fn heading(words: impl Into<Cow<'static, str>>, class: &'static str) 
     Heading { words: words.into(), class, is_seen: true }
 }
 
-/// A heading that only screen readers need.
+/// A heading that only screen readers announce.
 pub(crate) fn silent_heading(words: &'static str) -> Heading {
     Heading { words: words.into(), class: "", is_seen: false }
 }
@@ -32,7 +32,7 @@ pub(crate) fn table(
 ) -> AnyView {
     let table = NodeRef::<html::Table>::new();
     let labels: Vec<_> = headings.iter().map(Heading::label).collect();
-    // A style sheet finds the heading of a cell by the number of its column.
+    // The style sheet finds the heading of a cell by the number of its column.
     table.on_load(move |table| {
         let style = web_sys::HtmlElement::style(&table);
         for (number, label) in (1..).zip(&labels) {
@@ -62,7 +62,7 @@ impl Heading {
         }
     }
 
-    /// The heading as a text of a style sheet.
+    /// The heading as a CSS string.
     fn label(&self) -> String {
         if self.is_seen {
             format!("\"{}\"", self.words.replace(['"', '\\'], ""))

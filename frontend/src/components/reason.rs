@@ -1,17 +1,17 @@
-//! A reason in words, with the runs that it names as links.
+//! A reason in words, with the runs that it mentions as links.
 
 use leptos::prelude::*;
 
 use crate::route::Route;
 
-/// The words of a ledger's row.
+/// The reason of a ledger row.
 pub(crate) fn reason_text(text: &str) -> AnyView {
     parts(text)
         .into_iter()
         .map(|part| match part {
             Part::Words(words) => words.into_any(),
             Part::Run(id) => {
-                // Ids begin with their time, so neighbours differ at the end.
+                // Ids begin with a timestamp, so those of the same time differ only at the end.
                 let short = format!("…{}", id.get(28..).unwrap_or_default());
                 view! { <a href=Route::Run(id.clone()).path() title=id.clone()>{short}</a> }
                     .into_any()
@@ -44,7 +44,7 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Whether a word is a key.
+/// Whether a word is a run's id.
 pub(crate) fn is_id(word: &str) -> bool {
     let groups: Vec<usize> = word.split('-').map(str::len).collect();
     groups == [8, 4, 4, 4, 12] && word.chars().all(|c| c == '-' || c.is_ascii_hexdigit())

@@ -10,8 +10,8 @@ use crate::{
     time::duration,
 };
 
-/// A row for each run. Inside a schedule's page the schedule's own column is left out; across all namespaces each row says
-/// where it is.
+/// One row per run. A schedule's own page leaves out the schedule column; across all namespaces, each row names its
+/// namespace.
 pub(crate) fn run_table(runs: List, caption: &'static str, shows_schedule: bool) -> AnyView {
     let mut headings = vec![
         heading("State", ""),
@@ -68,7 +68,7 @@ fn row(run: &RunRow, shows_schedule: bool, is_across: bool) -> AnyView {
     .into_any()
 }
 
-/// A live run's duration counts up; a settled one's stands.
+/// The duration of a live run counts up; that of a settled one is fixed.
 fn took(run: &RunRow) -> AnyView {
     match (run.duration_ms, run.started_at) {
         (Some(millis), _) => duration(millis).into_any(),
@@ -81,7 +81,7 @@ fn took(run: &RunRow) -> AnyView {
     }
 }
 
-/// Why there is a run.
+/// What triggered a run.
 fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static str {
     match (trigger, is_recovery) {
         (_, true) => "recovery",

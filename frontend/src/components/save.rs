@@ -1,7 +1,7 @@
-//! Text out of the console: to the clipboard, or into a file.
+//! Copies text to the clipboard or saves it to a file.
 //!
-//! The clipboard is the browser's to give, and only over HTTPS or on this machine. It is asked for through `Reflect`, as
-//! elsewhere it is not there at all.
+//! Browsers provide the clipboard only over HTTPS or on localhost. It is looked up through `Reflect`, since it does
+//! not exist otherwise.
 
 use js_sys::{Array, Function, Promise, Reflect};
 use leptos::{prelude::*, task::spawn_local};
@@ -14,7 +14,7 @@ use crate::{
     state::Notices,
 };
 
-/// Copies a text, and says so.
+/// Copies a text, and shows a notice that says so.
 pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
     spawn_local(async move {
         match write(&text) {
@@ -23,7 +23,7 @@ pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
             }
             Ok(_) | Err(_) => notices.failed(&Failure::new(
                 Code::Forbidden,
-                "This browser does not let the console copy; it does over HTTPS.",
+                "This browser allows copying only over HTTPS.",
             )),
         }
     });
@@ -36,7 +36,7 @@ fn write(text: &str) -> Result<Promise, JsValue> {
     write.call1(&clipboard, &text.into())?.dyn_into()
 }
 
-/// Saves a text as a file of the browser's.
+/// Downloads a text as a file.
 pub(crate) fn save_text(name: &str, kind: &str, text: &str) {
     let _not_saved = save(name, kind, text);
 }

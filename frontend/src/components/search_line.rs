@@ -1,17 +1,17 @@
-//! A line in the search language. What is typed is sought while one types; what the server refuses stands under it, with the
-//! place marked.
+//! A search line. Typing searches at once; an error that the server reports is shown under the line, with the wrong
+//! part marked.
 
 use leptos::prelude::*;
 
 use super::{Glyph, Waiting, icon, live, pointed, use_typing};
 use crate::model::Failure;
 
-/// The line, and what is wrong with it as far as `loading` has heard.
+/// The line, and the search error that `loading` has received, if any.
 #[component]
 pub(crate) fn SearchLine(
     label: &'static str,
     placeholder: &'static str,
-    /// What is sought now.
+    /// The current search.
     #[prop(into)]
     value: Signal<String>,
     #[prop(into)] loading: Waiting,

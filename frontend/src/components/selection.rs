@@ -1,10 +1,10 @@
-//! Which rows of a table are chosen.
+//! Which rows of a table are selected.
 
 use std::collections::BTreeSet;
 
 use leptos::prelude::*;
 
-/// The chosen rows, by id. They stay chosen while the list moves, and until they are let go.
+/// The selected rows, by id. They stay selected while the list changes, until they are deselected.
 #[derive(Clone, Copy)]
 pub(crate) struct Selection {
     chosen: RwSignal<BTreeSet<String>>,
@@ -33,7 +33,7 @@ impl Selection {
         self.chosen.update(BTreeSet::clear);
     }
 
-    /// Chooses all of these, or none of them.
+    /// Selects all of these, or none of them.
     pub(super) fn set_all(self, ids: Vec<String>, is_chosen: bool) {
         self.chosen.update(|chosen| {
             for id in ids {
@@ -46,7 +46,7 @@ impl Selection {
         });
     }
 
-    /// Chooses a row, or lets it go; with `to_here` so do all rows from the one before to it.
+    /// Toggles a row; with `to_here`, all rows from the last toggled one to it get the same state.
     pub(super) fn toggle(self, id: &str, order: &[String], to_here: bool) {
         let is_chosen = !self.chosen.with_untracked(|chosen| chosen.contains(id));
         let anchor = self.anchor.get_value().filter(|_| to_here);
@@ -56,7 +56,7 @@ impl Selection {
     }
 }
 
-/// The rows from one to another, whichever stands first; the other alone where one of them is gone.
+/// The rows from one to another, whichever comes first; only the other if one of them no longer exists.
 fn range(order: &[String], from: &str, to: &str) -> Vec<String> {
     let place = |id: &str| order.iter().position(|known| known == id);
     match (place(from), place(to)) {

@@ -1,4 +1,4 @@
-//! The tabs of a page, as links: each is an address, so it can be sent and gone back to.
+//! The tabs of a page, as links: each has an address, so it can be shared and reached with the Back button.
 
 use leptos::prelude::*;
 
@@ -11,12 +11,12 @@ pub(crate) struct Tab {
     pub(crate) words: &'static str,
 }
 
-/// The tab that is meant by a name: the first where nothing fits.
+/// The tab with this name; the first if there is none.
 pub(crate) fn tab_of(tabs: &'static [Tab], name: &str) -> &'static str {
     tabs.iter().find(|tab| tab.name == name).or(tabs.first()).map_or("", |tab| tab.name)
 }
 
-/// A row of tabs. `href` gives the address of one.
+/// A row of tabs. `href` returns the address of a tab.
 pub(crate) fn tabs(
     label: &'static str,
     tabs: &'static [Tab],

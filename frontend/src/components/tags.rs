@@ -1,10 +1,10 @@
-//! Tags, each a link to the schedules that carry it.
+//! Tags, each linking to the schedules that have it.
 
 use leptos::prelude::*;
 
 use crate::route::Route;
 
-/// Nothing where there are none.
+/// Empty if there are no tags.
 pub(crate) fn tags(tags: &[String]) -> AnyView {
     if tags.is_empty() {
         return ().into_any();

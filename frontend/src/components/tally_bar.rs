@@ -1,4 +1,4 @@
-//! What became of the fires of the last 24 hours, as one thin bar.
+//! The outcomes of the fires of the last 24 hours, as one thin bar.
 
 use leptos::prelude::*;
 
@@ -6,10 +6,10 @@ use crate::model::Tally;
 
 /// The bar's length.
 const WIDTH: i64 = 1_000;
-/// A single failure among thousands must still be seen.
+/// The minimum length of a part: a single failure among thousands must still be visible.
 const LEAST: i64 = 40;
 
-/// Shares in colour; the numbers are in its name and tooltip.
+/// The shares in colour; the numbers are in the bar's name and tooltip.
 pub(crate) fn tally_bar(tally: Tally) -> AnyView {
     let parts = parts(tally);
     let mut at = 0;

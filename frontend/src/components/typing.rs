@@ -1,23 +1,23 @@
-//! When what is typed is sought: the first key at once, and those that follow it closely when the last of them is in.
+//! Searches while the user types: at the first key at once, and then after a pause in the typing.
 
 use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-/// Keys that are not further apart belong together.
+/// Keys that follow each other within this time are searched together.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// A field whose text is sought while one types.
+/// A field that searches while the user types.
 #[derive(Clone, Copy)]
 pub(crate) struct Typing {
     search: Callback<String>,
     /// Runs while further keys may follow.
     timer: StoredValue<Option<TimeoutHandle>>,
-    /// What was typed since the last search.
+    /// Text typed since the last search.
     waiting: StoredValue<Option<String>>,
 }
 
-/// For one field.
+/// Creates the state of one field.
 pub(crate) fn use_typing(search: Callback<String>) -> Typing {
     let typing = Typing { search, timer: StoredValue::new(None), waiting: StoredValue::new(None) };
     on_cleanup(move || {
@@ -42,7 +42,7 @@ impl Typing {
         self.timer.set_value(set_timeout_with_handle(over, PAUSE).ok());
     }
 
-    /// Whether further keys were waited for.
+    /// Cancels the timer; returns whether it was running.
     fn stop(self) -> bool {
         let timer = self.timer.try_update_value(Option::take).flatten();
         timer.inspect(TimeoutHandle::clear).is_some()

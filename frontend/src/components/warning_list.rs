@@ -1,11 +1,11 @@
-//! The linter's words.
+//! The linter's warnings.
 
 use leptos::prelude::*;
 
 use super::{Glyph, icon};
 use crate::model::{Warning, sentence};
 
-/// One line each, with what to write instead where there is something; nothing where all is well.
+/// One line per warning, with its suggestion if there is one; empty without warnings.
 pub(crate) fn warning_list<'a>(warnings: impl Iterator<Item = &'a Warning>) -> AnyView {
     let lines: Vec<AnyView> = warnings.map(line).collect();
     if lines.is_empty() {

@@ -1,6 +1,7 @@
-//! An instant as one reads it: `Wed 25 Nov 02:30 Berlin`, and how far it is from now.
+//! An instant as users read it: `Wed 25 Nov 02:30 Berlin`, and its distance from now.
 //!
-//! The clock is the one that the zone picker asks for. Pointed at, it is exact, in UTC, the schedule's zone and one's own.
+//! The zone picker determines the clock. The tooltip shows the exact instant in UTC, the schedule's zone and the
+//! browser's zone.
 
 use leptos::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::{
     time::{Moment, Wall, browser_zone, city, day_words, distance},
 };
 
-/// An instant to be; `view` draws it.
+/// An instant under construction; `view` draws it.
 pub(crate) struct When {
     at: Moment,
     zone: Option<String>,
@@ -36,22 +37,22 @@ impl When {
         Self { zone, ..self }
     }
 
-    /// To the minute, whatever its seconds are: where they do not matter.
+    /// To the minute, without seconds: where they do not matter.
     pub(crate) fn minutes(self) -> Self {
         Self { has_seconds: false, ..self }
     }
 
-    /// With how far it is from now: `in 5 h`.
+    /// With its distance from now: `in 5 h`.
     pub(crate) fn far(self) -> Self {
         Self { has_distance: true, ..self }
     }
 
-    /// Exact on focus too: where it stands alone. In a table each row is one stop.
+    /// The tooltip also opens on focus: for an instant that stands alone. In a table, each row is one tab stop.
     pub(crate) fn focusable(self) -> Self {
         Self { is_exact_by_focus: true, ..self }
     }
 
-    /// Struck out, where a calendar keeps it from being.
+    /// Struck out if a calendar suppresses it.
     pub(crate) fn suppressed(self, by: Option<String>) -> Self {
         Self { suppressed_by: by, ..self }
     }
@@ -102,12 +103,12 @@ impl When {
     }
 }
 
-/// An instant. `zone` is the schedule's, where there is a schedule.
+/// An instant. `zone` is the schedule's, if there is one.
 pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).view()
 }
 
-/// The same with how far it is from now.
+/// The same with its distance from now.
 pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).far().view()
 }
@@ -124,7 +125,7 @@ fn exact(at: Moment, zone: Option<String>) -> String {
     zones.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The wall, and the zone that it hangs in. A zone that this browser does not know is shown in UTC.
+/// The wall-clock time, and its zone. A zone that this browser does not know falls back to UTC.
 fn read(at: Moment, choice: &ZoneChoice, schedule: Option<&str>) -> (Wall, String) {
     let zone = choice.zone(schedule);
     match Wall::read(at, &zone) {

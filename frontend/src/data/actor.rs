@@ -1,7 +1,7 @@
-//! What changes something on the server, and says so.
+//! Sends changes to the server, and reports their outcome.
 //!
-//! A change outlives the page that asked for it: it is not aborted, and what is done then must not read the page's
-//! signals, which may be gone. What is needed is read before.
+//! A change outlives the page that sent it: it is not aborted, and the code that runs afterwards must not read the
+//! page's signals, which may no longer exist. Such values are read beforehand.
 
 use leptos::{prelude::*, task::spawn_local};
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use crate::{
     time::Moment,
 };
 
-/// Sends changes for whoever is signed in.
+/// Sends changes for the signed-in user.
 #[derive(Clone, Copy)]
 pub(crate) struct Actor {
     session: Session,
@@ -25,11 +25,11 @@ pub(crate) fn use_actor() -> Actor {
     Actor { session: use_session(), notices: use_notices() }
 }
 
-/// What became of a change: the id of what it made or changed.
+/// The outcome of a change: the id of what it made or changed.
 type Outcome = Result<String, Failure>;
 
 impl Actor {
-    /// Sends a change, and hands over what came of it.
+    /// Sends a change, and passes its outcome on.
     pub(crate) fn send<T: DeserializeOwned + 'static>(
         self,
         change: Ask<T>,
@@ -44,17 +44,17 @@ impl Actor {
         });
     }
 
-    /// Says that something was done.
+    /// Shows a notice that something was done.
     pub(crate) fn say(self, said: impl Into<Said>) {
         self.notices.done(said);
     }
 
-    /// Says that something failed.
+    /// Shows a notice that something failed.
     pub(crate) fn complain(self, failure: &Failure) {
         self.notices.failed(failure);
     }
 
-    /// Sends a change and says so when it is done, or why it is not.
+    /// Sends a change, and shows a notice once it is done or has failed.
     pub(crate) fn act(
         self,
         change: Ask<String>,
@@ -72,13 +72,14 @@ impl Actor {
     }
 }
 
-/// A key that nobody else uses: sent with a change, it makes the server do it once, however often it hears of it.
+/// A new unique idempotency key: however often the server receives a change with it, it makes the change once.
 pub(crate) fn new_key() -> String {
     let chance = js_sys::Math::random() * 1e15;
     format!("console-{:x}-{:x}", Moment::now().millis(), chance as u64)
 }
 
-/// The key of a form. It stays the same while the server does not answer, so to press the button again is safe.
+/// The idempotency key of a form. It stays the same while the server does not answer, so it is safe to press the
+/// button again.
 #[derive(Clone, Copy)]
 pub(crate) struct Once(StoredValue<String>);
 
@@ -91,7 +92,7 @@ impl Once {
         self.0.get_value()
     }
 
-    /// What was answered is over: the next try is another change.
+    /// Once the server has answered, the next attempt is another change.
     pub(crate) fn heard(self, outcome: &Outcome) {
         if !matches!(outcome, Err(failure) if failure.code == Code::Unreachable) {
             let _gone = self.0.try_update_value(|key| *key = new_key());

@@ -1,8 +1,8 @@
-//! A subscription as a page sees it: events in batches, a few times a second, until the page goes.
+//! A subscription as a page sees it: events in batches, a few times a second, until the page is left.
 //!
-//! A storm of runs changes a list more often than anybody can read; what comes within a fifth of a second is handed over
-//! at once, so a page draws once for it. Nothing moves under a pointer that is down, or
-//! while lists are held: it waits for the release.
+//! A burst of runs changes a list faster than anybody can read. Events that arrive within a fifth of a second are
+//! delivered together, so the page draws once for them. Nothing moves while the pointer is pressed or lists are held:
+//! events wait until then.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
@@ -18,9 +18,9 @@ use crate::{
 
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Subscribes until the owner goes, and anew whenever what `feed` reads has changed, as the namespace of the address.
-/// `on_gap` is told when events may have been missed: once the feed is open, and whenever the server could not go on
-/// from where it was.
+/// Subscribes until the owner is disposed, and again whenever a signal that `feed` reads has changed, such as the
+/// namespace of the address. `on_gap` is called when events may have been missed: once the subscription is active,
+/// and whenever the server could not continue from the last event.
 pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
     feed: impl Fn() -> Feed<T> + 'static,
     on_batch: impl Fn(Vec<T>) + 'static,
@@ -30,7 +30,7 @@ pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
         on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
     });
     let on_gap: Rc<dyn Fn()> = Rc::new(on_gap);
-    // The effect's owner goes with each feed, and takes its subscription along.
+    // Each feed belongs to its run of the effect, which also drops its subscription.
     Effect::new(move |_| {
         let Feed { events, ends } = feed();
         follow(events.request, ends, on_batch.clone(), on_gap.clone());
@@ -39,7 +39,7 @@ pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
 
 fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap: Rc<dyn Fn()>) {
     let batch = Rc::new(RefCell::new(Vec::new()));
-    // Lives as long as the page does: a timer that comes later finds it gone.
+    // Lives as long as the page: a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
     let at = request.at;
@@ -78,7 +78,7 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
-/// Does it when no pointer is down and nothing is held.
+/// Does the work once no pointer is pressed and nothing is held.
 pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
     if press.is_held() || untrack(|| hold.is_held()) {
         set_timeout(move || when_free(press, hold, work), BEAT);

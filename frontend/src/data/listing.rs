@@ -1,7 +1,7 @@
-//! A page of a list that events merge into, by id.
+//! A page of a list into which events are merged, by id.
 //!
-//! An answer may be older than events that came while it was under way: those are merged into it once more, so no row
-//! goes back to what it was.
+//! An answer may be older than events that arrived while it was loading. Those are merged into it again, so no row
+//! reverts to an older state.
 
 use std::{marker::PhantomData, rc::Rc, sync::Arc};
 
@@ -44,7 +44,7 @@ pub(crate) fn use_listing<T: Row>(
 }
 
 impl<T: Row> Listing<T> {
-    /// The pages before and behind this one.
+    /// The previous and the next page.
     pub(crate) fn beside(self) -> Beside {
         Signal::derive(move || {
             let beside = |page: &Page<T>| {
@@ -54,8 +54,8 @@ impl<T: Row> Listing<T> {
         })
     }
 
-    /// Merges rows that have changed. One that is known is replaced, or leaves when it no longer `fits`; a new one that
-    /// fits comes in where the page `is_top`.
+    /// Merges changed rows. A known row is replaced, or removed if it no longer `fits`; a new row that fits is added
+    /// if the page `is_top`.
     pub(crate) fn merge(self, changed: Vec<T>, is_top: bool, fits: impl Fn(&T) -> bool) {
         let change = |row: T| {
             let (id, fits) = (row.id().to_owned(), fits(&row));
@@ -64,12 +64,12 @@ impl<T: Row> Listing<T> {
         self.apply(changed.into_iter().map(change).collect());
     }
 
-    /// Takes out a row that is no more.
+    /// Removes a row that no longer exists.
     pub(crate) fn remove(self, id: String) {
         self.apply(vec![Change { id, row: None, enters: false }]);
     }
 
-    /// A page that has run short is filled up from the one behind it.
+    /// A page that has become too short is filled up from the next page.
     fn apply(self, changes: Vec<Change>) {
         let left = self.list.merge(changes);
         let has_next = untrack(|| self.load.with(|page| page.next.is_some()));

@@ -1,9 +1,9 @@
 //! A value filled by a request.
 //!
-//! What the request depends on is read inside `make`, so a change there asks again and aborts what was under way. To be told
-//! to load again is another thing: a request that is under way may end, and one more follows it, so a page that is told
-//! often still gets its answers. Old data stays while new data comes: a panel that refreshes does not blink. Going away
-//! aborts.
+//! The request's inputs are read inside `make`: when one changes, a new request is sent and the running one is
+//! aborted. A reload is different: it lets a running request end and sends one more after it, so a page that is often
+//! asked to reload still gets its answers. Old data stays on the screen while new data loads, so a panel that
+//! refreshes does not flicker. Leaving the page aborts the request.
 
 use std::{marker::PhantomData, rc::Rc, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
 };
 
-/// What is loaded, as a `T`.
+/// A request whose answer is read as a `T`.
 pub(crate) struct Load<T> {
     pub(crate) loading: Loading,
     value: PhantomData<fn() -> T>,
@@ -35,23 +35,23 @@ impl<T> Clone for Load<T> {
 impl<T> Copy for Load<T> {}
 
 impl<T: Send + Sync + 'static> Load<T> {
-    /// The data as far as it is there; tracked.
+    /// The data once it has arrived; tracked.
     pub(crate) fn get(self) -> Option<Arc<T>> {
         self.loading.data.try_get().flatten()?.get()
     }
 
-    /// Something of the data; tracked.
+    /// Takes a value from the data; tracked.
     pub(crate) fn with<U>(self, take: impl FnOnce(&T) -> U) -> Option<U> {
         self.get().map(|data| take(&data))
     }
 
-    /// A part of the page made of the data, and made again when that changes.
+    /// A part of the page that is drawn from the data, and redrawn when the data changes.
     pub(crate) fn draw(self, view: impl Fn(&T) -> AnyView + Send + Sync + 'static) -> AnyView {
         view! { {move || self.get().map(|data| view(&data))} }.into_any()
     }
 }
 
-/// How loading stands, whatever is loaded, and the way to ask again.
+/// The loading state of anything, and a way to reload it.
 #[derive(Clone, Copy)]
 pub(crate) struct Loading {
     data: RwSignal<Option<Held>>,
@@ -66,21 +66,22 @@ struct Work {
     make: Rc<dyn Fn() -> Option<Request>>,
     read: fn(Value) -> Result<Held, Failure>,
     watcher: Option<Rc<dyn Watcher>>,
-    /// What the data was read from: the same once more changes nothing.
+    /// The JSON that the data was read from: an equal answer changes nothing.
     answer: Value,
     under_way: Option<AbortController>,
-    /// Counts the requests: the answer to an older one is not wanted any more.
+    /// Counts the requests: an answer to an older request is ignored.
     turn: u32,
-    /// Told to load again while a request was under way.
+    /// A reload was requested while a request was running.
     is_stale: bool,
-    /// Told to load again while a pointer is down or lists are held: one such request waits, however often it is told.
+    /// A reload was requested while a pointer was pressed or lists were held: only one waits, however often it is
+    /// requested.
     is_held_back: bool,
 }
 
-/// Who wants to know about each request, as a list does.
+/// Is notified of each request, as a list needs to be.
 pub(super) trait Watcher {
     fn begun(&self);
-    /// With the data, if it was answered.
+    /// With the data, if the request succeeded.
     fn ended(&self, data: Option<Held>);
 }
 
@@ -103,7 +104,7 @@ impl Loading {
         self.failure.get()
     }
 
-    /// Asks again: now, or when the request that is under way has ended.
+    /// Loads again: now, or once the running request has ended.
     pub(crate) fn reload(self) {
         let make = self.work.try_update_value(|work| {
             work.is_stale = work.under_way.is_some();
@@ -114,7 +115,7 @@ impl Loading {
         }
     }
 
-    /// Asks again soon: many calls within a second make one request.
+    /// Loads again soon: all calls within a second lead to one request.
     pub(crate) fn refresh(self) {
         let (press, hold) = self.calm;
         self.throttle.run(move || {
@@ -152,7 +153,7 @@ impl Loading {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
         });
-        // Either the page has gone, or a newer request is under way.
+        // Otherwise the page has been left, or a newer request is running.
         let Some(Some((is_stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {
@@ -193,8 +194,8 @@ impl Work {
     }
 }
 
-/// Loads what `make` asks for, now and whenever a signal that `make` read has changed. While it gives `None` there is
-/// nothing to load.
+/// Loads the request that `make` returns, now and whenever a signal that `make` has read changes. While it returns
+/// `None`, there is nothing to load.
 pub(crate) fn use_load<T>(make: impl Fn() -> Option<Ask<T>> + 'static) -> Load<T>
 where
     T: DeserializeOwned + Send + Sync + 'static,

@@ -1,17 +1,17 @@
-//! What joins `api` and `state`: the values that pages load, the lists that events keep, the feeds that they follow and the
-//! changes that they send. Neither of the two rooms knows the other, nor this one.
+//! Joins `api` and `state`: the values that pages load, the lists that events update, the subscriptions that pages
+//! follow and the changes that they send. `api` and `state` know neither each other nor this module.
 //!
-//! A request that a page no longer needs is aborted when the page goes; a subscription is given back. Errors come as
-//! `Failure`, which knows the field that they belong to and what to do about them; one that says that the session has
-//! ended ends it here too.
+//! When a page is left, its requests are aborted and its subscriptions end. Errors are `Failure`s, which know the
+//! field that they belong to and what to do about them. An error that says that the session has ended ends it here
+//! too.
 //!
-//! What travels is JSON, and only the last step reads it into a type; so all that waits, retries, aborts and merges is
-//! compiled once, and not once for each operation.
+//! Answers travel as JSON, and only the last step reads them into a type. So the code that waits, retries, aborts and
+//! merges is compiled once, rather than once for each operation.
 //!
-//! - `session`: asks who this is, and signs out
-//! - `load`: a value filled by a request; loads again when its inputs change or when told
-//! - `listing`: a page of a list that events merge into
-//! - `actor`: what changes something, and says so
+//! - `session`: loads the signed-in user, and signs out
+//! - `load`: a value filled by a request, which loads again when its inputs change or on request
+//! - `listing`: a page of a list into which events are merged
+//! - `actor`: sends changes, and reports their outcome
 //! - `feed`: a subscription as a page sees it, in batches
 
 mod actor;
@@ -36,7 +36,7 @@ use crate::api::Socket;
 #[derive(Clone, Copy)]
 struct SharedSocket(StoredValue<Socket, LocalStorage>);
 
-/// Gives the socket, and asks who this is. Called once, by the app, after `state::provide`.
+/// Provides the socket, and loads the signed-in user. The app calls it once, after `state::provide`.
 pub(crate) fn provide() {
     provide_context(SharedSocket(StoredValue::new_local(Socket::new())));
     ask_session(crate::state::use_session());

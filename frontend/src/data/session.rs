@@ -1,4 +1,4 @@
-//! Asks who is signed in, and signs out.
+//! Loads the signed-in user, and signs out.
 
 use leptos::{prelude::*, task::spawn_local};
 
@@ -8,10 +8,10 @@ use crate::{
     state::{Notices, Session, SessionState},
 };
 
-/// How the server says that nobody is signed in.
+/// The codes by which the server says that nobody is signed in.
 const NOBODY: [Code; 2] = [Code::Unauthenticated, Code::NotFound];
 
-/// Asks the server who this is.
+/// Loads the signed-in user.
 pub(crate) fn ask_session(session: Session) {
     spawn_local(async move {
         session.set(match api::me().send().await {
@@ -22,14 +22,14 @@ pub(crate) fn ask_session(session: Session) {
     });
 }
 
-/// Ends the session, and goes where the browser signs out of the identity provider if it came from one.
+/// Ends the session. If it came from an identity provider, then goes to the URL that signs out there.
 pub(crate) fn sign_out(session: Session, notices: Notices) {
     spawn_local(async move {
         match api::sign_out().await {
             Ok(elsewhere) => {
                 session.end();
                 if let Some(elsewhere) = elsewhere {
-                    // A browser that does not go there has left here all the same.
+                    // Even if the browser does not go there, the session here has ended.
                     let _ = window().location().set_href(&elsewhere);
                 }
             }
@@ -38,7 +38,7 @@ pub(crate) fn sign_out(session: Session, notices: Notices) {
     });
 }
 
-/// A request was refused for want of a session: it has ended.
+/// Ends the session here if a request was refused because the server no longer knows it.
 pub(super) fn notice(session: Session, failure: &Failure) {
     if failure.code == Code::Unauthenticated {
         session.end();

@@ -1,4 +1,4 @@
-//! Whether events flow, discreetly: a dot, and a word.
+//! Whether events arrive: a small dot and a word.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{
     data::use_socket,
 };
 
-/// The state of the live connection, which lives as long as this mark.
+/// The state of the live connection, which is open as long as this mark exists.
 #[component]
 pub(crate) fn Connection() -> impl IntoView {
     let socket = use_socket();

@@ -1,4 +1,4 @@
-//! The header: where one is, whether events flow, whose clock counts, who one is.
+//! The header: the current page, the live connection, the clock of all times, the user.
 
 use leptos::prelude::*;
 
@@ -30,7 +30,7 @@ pub(crate) fn Header() -> impl IntoView {
     }
 }
 
-/// The page in whose care one is, and the page itself.
+/// The page's group or parent, and the page itself.
 fn breadcrumb() -> AnyView {
     let (address, title) = (use_address(), page_title());
     live(move || {

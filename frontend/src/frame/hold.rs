@@ -1,4 +1,4 @@
-//! The button that holds all lists still, and lets them go.
+//! The button that holds all lists still, or releases them.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
 /// The button.
 pub(super) fn button() -> AnyView {
     let (hold, address) = (use_hold(), use_address());
-    // Another page begins with what there is.
+    // A new page starts with live lists.
     Effect::new(move |before: Option<_>| {
         let route = address.route();
         if before.is_some_and(|before| before != route) {
@@ -31,7 +31,7 @@ pub(super) fn button() -> AnyView {
             type="button"
             class="menu-button hold"
             aria-pressed=move || hold.is_held().to_string()
-            title="Hold live lists still, and let them go"
+            title="Hold live lists still, or release them"
             on:click=move |_| hold.turn()
         >{face}</button>
     }

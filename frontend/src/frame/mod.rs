@@ -1,16 +1,16 @@
-//! What stands around every page: the rail with the pages, the header that says where one is and on whose clock, and on a
-//! phone the bar below. It knows the address and the session, so that components need not.
+//! The frame around every page: the rail with the pages, the header with the current page and clock, and on a phone
+//! the bar at the bottom. It knows the address and the session, so that components need not.
 //!
-//! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
+//! - `rail`: the pages, group by group; a page that is not in it can be reached only by a link
 //! - `header`: namespace, breadcrumb, connection, clock, person
-//! - `namespaces`: which namespace one looks into
-//! - `zones`: whose clock times are shown on
+//! - `namespaces`: the namespace that is shown
+//! - `zones`: the clock on which times are shown
 //! - `person`: theme, keys, signing out
-//! - `tallies`: what the rail counts beside its pages
+//! - `tallies`: the counts that the rail shows beside its pages
 //! - `phone_bar`: the pages on a phone
-//! - `palette`: goes and does by a few letters
+//! - `palette`: finds pages, schedules and actions by a few letters
 //! - `hold`: live lists held still
-//! - `connection`: whether events flow
+//! - `connection`: whether events arrive
 //! - `shortcut_keys`: single keys that work wherever nothing is being typed
 
 mod connection;

@@ -1,4 +1,4 @@
-//! Which namespace one looks into: those that one may see, or all of them.
+//! The namespace that is shown: one of those that the user may see, or all of them.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     state::use_address,
 };
 
-/// The picker. It leads to the same page of the other namespace; a page of one thing leads to its list.
+/// The picker. It leads to the same page of the other namespace; a page of one item leads to its list.
 pub(super) fn picker() -> AnyView {
     let address = use_address();
     let names = use_load(|| Some(api::namespaces()));
@@ -28,7 +28,7 @@ pub(super) fn picker() -> AnyView {
         };
         let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
         let names: Vec<String> = names.unwrap_or_default();
-        // Who sees one only has no use for all.
+        // With only one namespace, there is no need for all.
         let all = (names.len() > 1).then_some(Scope::All);
         let links: Vec<_> =
             all.into_iter().chain(names.into_iter().map(Scope::One)).map(link).collect();

@@ -1,4 +1,4 @@
-//! The palette: Ctrl-K, a few letters, Enter. It goes to pages and schedules, and runs or pauses a schedule.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, and runs or pauses a schedule.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -135,7 +135,7 @@ fn content(open: RwSignal<bool>) -> AnyView {
             .into_any()
         };
         let options: Vec<_> = lines.get().iter().enumerate().map(option).collect();
-        view! { <ul class="palette-list" role="listbox" id="palette-list" aria-label="What is found">{options}</ul> }
+        view! { <ul class="palette-list" role="listbox" id="palette-list" aria-label="Search results">{options}</ul> }
             .into_any()
     });
     view! {

@@ -1,4 +1,4 @@
-//! The person's menu: how the console looks, and the way out.
+//! The user's menu: how the console looks, and signing out.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     state::{use_density, use_notices, use_session},
 };
 
-/// The menu, under the person's name.
+/// The menu, under the user's name.
 pub(super) fn menu_of() -> AnyView {
     let (session, notices, density) = (use_session(), use_notices(), use_density());
     let name = move || session.viewer().map(|viewer| viewer.name).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The pages on a phone: those that one needs away from a desk, and the rest behind "More".
+//! The pages on a phone: those needed away from a desk, and the rest behind "More".
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     route::Route,
 };
 
-/// The bar below.
+/// The bar at the bottom.
 #[component]
 pub(crate) fn PhoneBar() -> impl IntoView {
     let is_first = |route: &Route| {

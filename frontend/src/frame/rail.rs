@@ -1,4 +1,4 @@
-//! The rail: every page that has a place of its own, group by group.
+//! The rail: every page with an entry of its own, group by group.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     state::{Address, use_address, use_remembered},
 };
 
-/// What a page is there for.
+/// The purpose of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     Now,
@@ -39,16 +39,16 @@ pub(super) struct Entry {
     pub(super) route: Route,
     pub(super) words: &'static str,
     pub(super) glyph: Glyph,
-    /// What leads there behind `g`.
+    /// The key that leads there after `g`.
     pub(super) key: &'static str,
-    /// Whether it shows a range of time, which goes along from one such page to the next.
+    /// Whether it shows a range of time, which is carried over from one such page to the next.
     has_range: bool,
-    /// What is counted beside it.
+    /// The count that is shown beside it.
     counted: Option<Counted>,
 }
 
 impl Entry {
-    /// Where the link leads; tracked.
+    /// The link's target; tracked.
     fn href(&self, address: Address) -> String {
         if !self.has_range {
             return self.route.path();
@@ -59,7 +59,7 @@ impl Entry {
     }
 }
 
-/// What says in an address which range of time a page shows.
+/// The parameters of an address that determine a page's range of time.
 const RANGE: [&str; 3] = ["range", "from", "until"];
 
 /// The pages, in the order of the rail.
@@ -148,12 +148,12 @@ pub(super) fn groups() -> Vec<AnyView> {
     Group::ALL.into_iter().map(group).collect()
 }
 
-/// A link to a page. A schedule's page is in the care of the schedules, and marks them.
+/// A link to a page. A schedule's page belongs to the schedules, and marks their entry as current.
 pub(super) fn link(page: &'static Entry) -> AnyView {
     let address = use_address();
     live(move || {
         let here = address.route();
-        // Links lead where one looks.
+        // Links stay in the current namespace.
         let _moves = address.scope();
         let current = if here.as_ref() == Some(&page.route) {
             Some("page")

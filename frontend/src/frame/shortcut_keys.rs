@@ -1,4 +1,4 @@
-//! The keyboard: single keys that work wherever nothing is being typed.
+//! Keyboard shortcuts: single keys that work wherever nothing is being typed.
 
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
@@ -15,19 +15,19 @@ use crate::{
 /// How long `g` waits for its second key.
 const PREFIX_MS: i64 = 1_500;
 
-/// Keys beside those that lead to a page of the rail.
+/// Shortcuts other than those that lead to a page of the rail.
 const KEYS: [(&str, &str); 8] = [
     ("/", "Search"),
     ("n", "New schedule"),
     ("j", "Next row"),
     ("k", "Row before"),
-    ("x", "Choose the row, with Shift up to it"),
-    ("← →", "Through the controls of a row"),
+    ("x", "Select the row; with Shift, all rows up to it"),
+    ("← →", "Move through the controls of a row"),
     ("Esc", "Close what is open"),
     ("?", "Show these shortcuts"),
 ];
 
-/// Listens, and shows the list on `?` or by its button.
+/// Listens for shortcuts, and shows their list on `?` or by its button.
 #[component]
 pub(crate) fn ShortcutKeys() -> impl IntoView {
     let open = RwSignal::new(false);
@@ -69,7 +69,7 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
                     prop:checked=move || keys.are_on()
                     on:change:target=move |event| keys.switch(event.target().checked())
                 />
-                "Single keys do this"
+                "Enable single-key shortcuts"
             </label>
         </Dialog>
     }

@@ -1,7 +1,8 @@
-//! What the rail counts beside its pages: schedules in trouble, live runs, open alerts, findings about the server.
+//! The counts that the rail shows beside its pages: schedules in trouble, live runs, open alerts, findings about the
+//! server.
 //!
-//! The rail and the phone's bar show the same counts, so the frame asks once for both. It asks nothing while the window
-//! is hidden, and the counts do not change while lists are held.
+//! The rail and the phone's bar show the same counts, so the frame loads them once for both. It loads nothing while
+//! the window is hidden, and the counts do not change while lists are held.
 
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(5);
-/// Problems are added up from a day of runs, which costs the server more.
+/// Problems are computed from a day of runs, which costs the server more.
 const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
-/// Above this a count says `99+`.
+/// Above this, a count shows `99+`.
 const MAX_COUNT: usize = 99;
 
 /// The counts, for the rail and for the phone's bar.
@@ -30,7 +31,7 @@ struct Counts {
     problems: Load<Vec<WorkProblem>>,
 }
 
-/// What can be counted beside a page.
+/// A count beside a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     SchedulesInTrouble,
@@ -39,7 +40,7 @@ pub(super) enum Counted {
     Findings,
 }
 
-/// How a count looks: work that goes on, fires that are lost, or something that is broken.
+/// How a count looks: work in progress, lost fires, or something broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tone {
     Calm,
@@ -47,7 +48,7 @@ enum Tone {
     Bad,
 }
 
-/// A count with what is counted, for who does not see where it stands.
+/// A count and what it counts, for users who cannot see where it is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Count {
     number: usize,
@@ -56,7 +57,7 @@ struct Count {
 }
 
 impl Counts {
-    /// How much there is, if there is any; tracked.
+    /// The count, unless it is zero; tracked.
     fn of(self, counted: Counted) -> Option<Count> {
         if self.tallies.loading.failure().is_some() {
             return None;
@@ -80,14 +81,14 @@ impl Counts {
                 let (number, is_critical) =
                     self.tallies.with(|tallies| (tallies.findings(), tallies.is_critical()))?;
                 let tone = if is_critical { Tone::Bad } else { Tone::Lost };
-                Count { number, words: "to see to", tone }
+                Count { number, words: "to look at", tone }
             }
         };
         (count.number > 0).then_some(count)
     }
 }
 
-/// Begins to count for as long as the owner is there.
+/// Counts as long as the owner exists.
 pub(crate) fn provide_counts() {
     let (address, session) = (use_address(), use_session());
     let namespace = Memo::new(move |_| match address.scope() {
@@ -111,7 +112,7 @@ pub(crate) fn provide_counts() {
     provide_context(Counts { tallies, problems });
 }
 
-/// The count beside a page: nothing where there is nothing to say, or where the server does not answer.
+/// The count beside a page; empty if it is zero or the server does not answer.
 pub(super) fn count_of(counted: Counted) -> AnyView {
     let (counts, address) = (expect_context::<Counts>(), use_address());
     let count = Memo::new(move |_| {

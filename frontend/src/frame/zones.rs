@@ -1,4 +1,4 @@
-//! Whose clock times are shown on.
+//! The clock on which times are shown.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     time::{browser_zone, city},
 };
 
-/// The picker: UTC, each schedule's own, one's own, or any other.
+/// The picker: UTC, each schedule's zone, the browser's, or any other.
 pub(super) fn picker() -> AnyView {
     let zone = use_zone();
     let face = view! {

@@ -1,4 +1,4 @@
-//! Alerts, the rules that take note of them, the channels that tell them, and what was sent.
+//! Alerts, the rules that raise them, the channels that deliver them, and the messages that were sent.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::time::Moment;
 
-/// Something that a rule has taken note of.
+/// An alert that a rule has raised.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Alert {
@@ -49,7 +49,7 @@ impl Row for Alert {
     }
 }
 
-/// Who is told of what.
+/// A rule: the events that it reports, and to whom.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AlertRule {
@@ -82,14 +82,14 @@ pub(crate) struct ChannelRef {
     pub(crate) name: String,
 }
 
-/// Local time in which nothing is told.
+/// Local times at which nothing is sent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Quiet {
     pub(crate) zone: String,
     pub(crate) windows: Vec<Window>,
 }
 
-/// A way to tell people.
+/// A channel that delivers alerts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct AlertChannel {
     pub(crate) id: String,
@@ -102,7 +102,7 @@ pub(crate) struct AlertChannel {
     pub(crate) module: Option<String>,
 }
 
-/// What a rule would have told.
+/// What a rule would have sent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RulePreview {
@@ -119,7 +119,7 @@ pub(crate) struct PastMessage {
     pub(crate) alerts: i64,
 }
 
-/// A message, and what became of it.
+/// A message, and its delivery.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Notification {

@@ -1,4 +1,4 @@
-//! Backfills: orders to run a schedule for instants of the past.
+//! Backfills: runs of a schedule for past instants.
 
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ pub(crate) struct Stop {
     pub(crate) reason: Option<String>,
 }
 
-/// Its fires by what became of them.
+/// A backfill's fires by outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(crate) struct Progress {
     pub(crate) total: i64,
@@ -68,7 +68,7 @@ impl Row for Backfill {
 /// A backfill with a page of its fires.
 pub(crate) type BackfillDetail = Full<Backfill, BackfillFires>;
 
-/// A page of its fires.
+/// A page of a backfill's fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct BackfillFires {
     pub(crate) fires: Page<BackfillFire>,
@@ -115,7 +115,7 @@ pub(crate) struct PastFire {
     pub(crate) fire: Option<FireReason>,
 }
 
-/// Why the ledger says that it did not run.
+/// Why it did not run, according to the ledger.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FireReason {
     pub(crate) reason: Reason,

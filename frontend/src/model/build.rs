@@ -1,4 +1,4 @@
-//! What schedules are made of: groups, workflows, modules.
+//! What schedules are built from: groups, workflows, modules.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::time::Moment;
 
-/// A limit that schedules share.
+/// A concurrency limit that schedules share.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Group {
@@ -36,7 +36,7 @@ pub(crate) struct GroupRun {
     pub(crate) waits_for: Vec<WaitText>,
 }
 
-/// What a run waits for, for people.
+/// What a run waits for, in words.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WaitText {
     pub(crate) text: String,
@@ -83,7 +83,7 @@ pub(crate) struct Workflow {
     pub(crate) versions: WorkflowVersions,
 }
 
-/// A workflow as its editor changes it: as it is now, with everything that its tasks say.
+/// A workflow for its editor: the current definition, with every field of its tasks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkflowDefinition {
@@ -97,7 +97,7 @@ pub(crate) struct WorkflowDefinition {
     pub(crate) tasks: Vec<Step>,
 }
 
-/// One task of it.
+/// One task of a workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Step {
@@ -112,13 +112,13 @@ pub(crate) struct Step {
     pub(crate) target: Target,
 }
 
-/// The definitions that it had, newest first.
+/// The versions of a workflow's definition, newest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WorkflowVersions {
     pub(crate) nodes: Vec<WorkflowVersion>,
 }
 
-/// One of them.
+/// One version of a workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WorkflowVersion {
     pub(crate) version: i64,
@@ -127,7 +127,7 @@ pub(crate) struct WorkflowVersion {
     pub(crate) tasks: Vec<Step>,
 }
 
-/// A module of which something is deployed.
+/// A module that has something deployed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Module {
@@ -137,7 +137,7 @@ pub(crate) struct Module {
     pub(crate) changed_at: Moment,
 }
 
-/// What is otherwise than a module declared it.
+/// What differs from a module's declaration.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Drift {
@@ -146,7 +146,7 @@ pub(crate) struct Drift {
     pub(crate) drifted: Vec<Drifted>,
 }
 
-/// One thing that is.
+/// One object that differs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Drifted {
     pub(crate) kind: String,
@@ -158,7 +158,7 @@ pub(crate) struct Drifted {
     pub(crate) fields: Vec<FieldChange>,
 }
 
-/// A key whose value is another.
+/// A key whose value differs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FieldChange {
     pub(crate) path: String,
@@ -185,7 +185,7 @@ pub(crate) struct Plan {
     pub(crate) effect: Option<Effect>,
 }
 
-/// What would happen to one thing.
+/// What would happen to one object.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PlannedChange {
     pub(crate) action: ChangeAction,
@@ -196,7 +196,7 @@ pub(crate) struct PlannedChange {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What would happen to the fires to come.
+/// What would happen to the upcoming fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Effect {
@@ -206,7 +206,7 @@ pub(crate) struct Effect {
     pub(crate) schedules: Vec<ScheduleEffect>,
 }
 
-/// Of one schedule.
+/// The effect on one schedule.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleEffect {
@@ -219,7 +219,7 @@ pub(crate) struct ScheduleEffect {
     pub(crate) removed_sample: Vec<Moment>,
 }
 
-/// A schedule of which only the name and the zone are asked for.
+/// A schedule of which only the name and the zone are requested.
 pub(crate) type ScheduleName = ScheduleRef;
 
 impl Row for ScheduleName {

@@ -22,14 +22,14 @@ pub(crate) struct Calendar {
     pub(crate) updated_at: Moment,
 }
 
-/// From a day or local time to another.
+/// A range from one day or local time to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Range {
     pub(crate) from: String,
     pub(crate) to: String,
 }
 
-/// Times of the day; without weekdays, of every day.
+/// A range of time within the day; without weekdays, on every day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) from: String,
@@ -37,7 +37,7 @@ pub(crate) struct Window {
     pub(crate) weekdays: Vec<Weekday>,
 }
 
-/// A schedule with the calendars that it names.
+/// A schedule with the calendars that it refers to.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CalendarUser {
     pub(crate) id: String,

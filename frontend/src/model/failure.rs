@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// The schema's error codes, and two of the way there.
+/// The schema's error codes, and two for failures on the way to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     BadUserInput,
@@ -13,18 +13,18 @@ pub(crate) enum Code {
     RateLimited,
     /// The server did not answer.
     Unreachable,
-    /// It answered what this console cannot read, or failed itself.
+    /// The server failed, or answered something that this console cannot read.
     Internal,
 }
 
-/// One error, and where it belongs.
+/// One error, and the field that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
     pub(crate) message: String,
     /// The input's field: `name`, `expressions[0]`, `target.http.url`.
     pub(crate) field: Option<String>,
-    /// Bytes within that field's value.
+    /// A range of bytes within that field's value.
     pub(crate) position: Option<(usize, usize)>,
 }
 
@@ -62,7 +62,7 @@ impl Failure {
         Self { field: Some(field.to_owned()), ..Self::new(Code::BadUserInput, message) }
     }
 
-    /// Whether it is about what was sought.
+    /// Whether it is about the search.
     pub(crate) fn is_of_search(&self) -> bool {
         self.field.as_deref() == Some("search")
     }
@@ -85,10 +85,10 @@ impl Failure {
             Code::NotFound => "It may have been deleted. Go back to the list.",
             Code::Conflict => "Somebody was quicker. Reload the page and look at the newer state.",
             Code::Unauthenticated => "Sign in and try again.",
-            Code::Forbidden => "Ask an administrator for the role that this needs.",
+            Code::Forbidden => "Ask an administrator for the role that this requires.",
             Code::RateLimited => "Wait a moment and try again.",
             Code::Unreachable => "Check that it runs and that you are connected, then try again.",
-            Code::Internal => "Try again. If it stays, the server's log says more.",
+            Code::Internal => "Try again. If it keeps failing, see the server's log.",
         }
     }
 }
@@ -106,7 +106,7 @@ impl From<WireError> for Failure {
             Some("UNAVAILABLE") => Code::Unreachable,
             _ => Code::Internal,
         };
-        // Under a field its name and value need not be said again.
+        // Shown under a field, the message need not repeat its name and value.
         let message = match (&field, problem, help) {
             (Some(_), Some(problem), Some(help)) => explain(&problem, &help),
             _ => sentence(&error.message),
@@ -120,7 +120,7 @@ impl From<WireError> for Failure {
     }
 }
 
-/// What is wrong with a field and what would be right, as the server says both, in two sentences.
+/// What is wrong with a field and what would be right, both in the server's words, as two sentences.
 pub(crate) fn explain(problem: &str, help: &str) -> String {
     let lacks_subject =
         ["is ", "are ", "has ", "does "].iter().any(|verb| problem.starts_with(verb));
@@ -128,7 +128,7 @@ pub(crate) fn explain(problem: &str, help: &str) -> String {
     format!("{} {}", sentence(&format!("{subject}{problem}")), sentence(help))
 }
 
-/// The server speaks in fragments; a page speaks in sentences.
+/// Makes a sentence of one of the server's sentence fragments.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
@@ -136,7 +136,8 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{first}{}{end}", letters.as_str())
 }
 
-/// The form's name for an input's path: `input.timing.zone` is `zone`, `input.task.target.http.url` is `target.http.url`.
+/// The form's name for a path of the input: `input.timing.zone` is `zone`, `input.task.target.http.url` is
+/// `target.http.url`.
 pub(crate) fn field_name(path: &str) -> &str {
     let path = path.strip_prefix("input.").unwrap_or(path);
     path.strip_prefix("timing.").or_else(|| path.strip_prefix("task.")).unwrap_or(path)

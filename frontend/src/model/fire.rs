@@ -5,18 +5,18 @@ use serde::Deserialize;
 use super::{FireKind, Row, RunState, Verdict};
 use crate::time::Moment;
 
-/// One fire, or many instants that were accounted for at once.
+/// One fire, or many instants that share one row.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Fire {
     pub(crate) id: String,
     pub(crate) schedule_version: i64,
     pub(crate) scheduled_at: Moment,
-    /// With jitter.
+    /// The scheduled time plus jitter.
     pub(crate) due_at: Moment,
     pub(crate) claimed_at: Moment,
     pub(crate) decided_at: Option<Moment>,
-    /// The one that claimed it.
+    /// The node that claimed it.
     pub(crate) node: Option<String>,
     pub(crate) local: String,
     pub(crate) offset: String,

@@ -1,11 +1,11 @@
-//! What is to come in a window, and what the clocks of a zone do to it.
+//! The upcoming fires of a window, and how a zone's clock changes affect them.
 
 use serde::Deserialize;
 
 use super::{GapPolicy, OverlapHourPolicy, PreviewFire, run::ScheduleRef};
 use crate::time::Moment;
 
-/// The fires to come.
+/// The upcoming fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
@@ -15,7 +15,7 @@ pub(crate) struct Forecast {
     pub(crate) fires: Vec<Upcoming>,
 }
 
-/// A fire that is to come.
+/// An upcoming fire.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Upcoming {
     pub(crate) at: Moment,
@@ -30,7 +30,7 @@ pub(crate) struct ForecastHour {
     pub(crate) schedules: i64,
 }
 
-/// A schedule with what it does around a change of the clocks.
+/// A schedule with its fires around a clock change.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ZoneSchedule {
@@ -40,7 +40,7 @@ pub(crate) struct ZoneSchedule {
     pub(crate) next_fires: Vec<PreviewFire>,
 }
 
-/// Its timing, with what it says of changes of the clocks.
+/// Its timing, with its policies for clock changes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneTiming {
     pub(crate) zone: String,

@@ -1,4 +1,4 @@
-//! A row together with what only its own page shows.
+//! A row together with the fields that only its own page shows.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 use serde_json::Value;

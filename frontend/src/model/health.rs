@@ -1,18 +1,18 @@
-//! What is wrong, and what to do about it.
+//! Health findings, and what to do about them.
 
 use serde::Deserialize;
 
 use super::{Health, HealthSeverity, Node};
 use crate::time::Moment;
 
-/// The verdict with its findings, and the server processes.
+/// The health with its findings, and the nodes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct HealthReport {
     pub(crate) health: FullHealth,
     pub(crate) nodes: Vec<Node>,
 }
 
-/// The verdict, and what is wrong.
+/// Whether the server is healthy, and its findings.
 pub(crate) type FullHealth = super::full::Full<Health, Findings>;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -20,7 +20,7 @@ pub(crate) struct Findings {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// One thing that is wrong.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Finding {
     pub(crate) code: String,
@@ -42,6 +42,6 @@ pub(crate) struct ScheduleLink {
     pub(crate) name: String,
 }
 
-/// That something about the health has changed.
+/// Something about the health has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct HealthEvent {}

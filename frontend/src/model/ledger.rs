@@ -19,7 +19,7 @@ impl Row for LedgerRow {
     }
 }
 
-/// What the instants of a range came to.
+/// How many instants of a range had each outcome.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LedgerTotals {
@@ -32,7 +32,7 @@ pub(crate) struct LedgerTotals {
     pub(crate) groups: Vec<LedgerGroup>,
 }
 
-/// How many of one verdict and reason.
+/// The number of instants with one verdict and reason.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct LedgerGroup {
     pub(crate) verdict: Verdict,

@@ -1,10 +1,10 @@
-//! What became of an order for many.
+//! The outcome of a bulk action.
 
 use serde::Deserialize;
 
 use super::Named;
 
-/// How many were found, done and refused; of a dry run, how many would be.
+/// How many were matched, changed and refused; for a dry run, how many would be.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ManyOutcome {
@@ -13,19 +13,19 @@ pub(crate) struct ManyOutcome {
     pub(crate) done: i64,
     pub(crate) refused: i64,
     pub(crate) refusals: Vec<Refusal>,
-    /// Left because the time of the request was over: the same order again goes on with them.
+    /// Not done because the request ran out of time: sending the same action again continues with them.
     pub(crate) remaining: i64,
     pub(crate) sample: Vec<Named>,
 }
 
-/// Why one of them was not done.
+/// Why one of them was refused.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
 impl ManyOutcome {
-    /// Two orders as one.
+    /// Adds up two outcomes.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.matched += other.matched;
         self.too_many |= other.too_many;

@@ -32,7 +32,7 @@ pub(crate) struct StatPoint {
     pub(crate) latenesses: Option<Percentiles>,
 }
 
-/// How many of a hundred did not take longer, in milliseconds.
+/// Percentiles of a duration, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(crate) struct Percentiles {
     pub(crate) p50: i64,
@@ -46,7 +46,7 @@ impl Percentiles {
     }
 }
 
-/// How things stand now.
+/// The current figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Metrics {
@@ -59,7 +59,7 @@ pub(crate) struct Metrics {
     pub(crate) latenesses: Option<Percentiles>,
 }
 
-/// A schedule with what its runs came to.
+/// A schedule with the figures of its runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleFigures {
@@ -81,14 +81,14 @@ pub(crate) struct ScheduleStats {
     pub(crate) is_complete: bool,
 }
 
-/// As much of a fire as a bar shows.
+/// The part of a fire that a bar shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FireTrace {
     pub(crate) verdict: Verdict,
     pub(crate) run: Option<RunTrace>,
 }
 
-/// As much of its run.
+/// The part of its run that a bar shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunTrace {

@@ -1,22 +1,22 @@
-//! What the pages show: the API's answers, read as they come, with the schema's names.
+//! The data that the pages show: the API's answers, deserialized as they come, with the schema's names.
 //!
-//! Lists, events and pages agree on these types, whatever operation an answer belongs to. Each operation in
-//! `api::operations` says which of them its answer is, and a test there reads, for every operation, an answer made from
-//! the schema itself: a field that is renamed, or missing in a query, fails before anybody opens a page. Enums know no
+//! Lists, events and pages share these types, whatever operation an answer belongs to. Each operation in
+//! `api::operations` names the type of its answer. A test there reads, for every operation, an answer generated from
+//! the schema: a field that is renamed, or missing in a query, fails before anybody opens a page. Enums have no
 //! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
-//! - `failure`: what can go wrong, with its field and position
-//! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
+//! - `failure`: errors, with their field and position
+//! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun per file
 //! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: what the pages of Plan, Build and
 //!   Settings show
-//! - `viewer`: who is asking
-//! - `workers`: programs that pull tasks
+//! - `viewer`: the signed-in user
+//! - `workers`: worker programs and their queues
 //! - `timing`: previews, warnings, problems
-//! - `many`: what became of an order for many
+//! - `many`: the outcome of a bulk action
 //! - `audit`: what was changed by whom
 //! - `page`: one page of a list
-//! - `full`: a row together with what only its own page shows
+//! - `full`: a row together with the fields that only its own page shows
 
 mod alert;
 mod audit;

@@ -1,11 +1,11 @@
-//! Namespaces, what they may use, and how long they keep what has settled.
+//! Namespaces, their quotas, and how long they keep settled history.
 
 use serde::Deserialize;
 
 use super::{Role, Row};
 use crate::time::Moment;
 
-/// A namespace in which one may do something.
+/// A namespace in which the user has a role.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Namespace {
@@ -23,7 +23,7 @@ impl Row for Namespace {
     }
 }
 
-/// What it may use.
+/// The namespace's quotas.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Quotas {
@@ -33,16 +33,16 @@ pub(crate) struct Quotas {
     pub(crate) log_bytes_a_day: Quota,
 }
 
-/// One thing of which it may use so much.
+/// The usage and limit of one quota.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(crate) struct Quota {
     pub(crate) used: i64,
     pub(crate) limit: Option<i64>,
-    /// As it was set for the namespace; without, as the server is configured.
+    /// The namespace's own limit; null if the server's configuration applies.
     pub(crate) own: Option<i64>,
 }
 
-/// How long a namespace keeps what has settled.
+/// How long a namespace keeps settled history.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Retention {
@@ -51,7 +51,7 @@ pub(crate) struct Retention {
     pub(crate) schedules: Vec<OwnRetention>,
 }
 
-/// A schedule that keeps it otherwise.
+/// A schedule with a retention of its own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct OwnRetention {
     pub(crate) id: String,
@@ -65,7 +65,7 @@ pub(crate) struct RetentionPreview {
     pub(crate) tables: Vec<Figure>,
 }
 
-/// Of one table.
+/// The number of rows of one table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Figure {

@@ -1,18 +1,18 @@
-//! The state of everything.
+//! The data of the overview.
 
 use serde::Deserialize;
 
 use super::{Named, NodeState, RunForecast, RunState};
 use crate::time::Moment;
 
-/// What the overview asks for at once.
+/// Everything that the overview loads in one request.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct OverviewAnswer {
     pub(crate) overview: Overview,
     pub(crate) health: Health,
 }
 
-/// The overview's numbers and lists, live runs apart.
+/// The overview's numbers and lists, except live runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Overview {
@@ -24,7 +24,7 @@ pub(crate) struct Overview {
     pub(crate) nodes: Vec<Node>,
 }
 
-/// What ended in the last day, and what came to no run.
+/// What ended in the last day, and the fires that led to no run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Executions {
@@ -36,7 +36,7 @@ pub(crate) struct Executions {
     pub(crate) abandoned: i64,
 }
 
-/// A run that is alive, with how long those of its schedule usually take.
+/// A live run, with the usual duration of its schedule's runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LiveRun {
@@ -46,11 +46,11 @@ pub(crate) struct LiveRun {
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<Named>,
-    /// Null before it has started, and where too few runs show what is usual.
+    /// Null before it has started, and while there are too few runs to estimate from.
     pub(crate) forecast: Option<RunForecast>,
 }
 
-/// How many runs start in each minute to come.
+/// How many runs start in each upcoming minute.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Minutes {
@@ -59,7 +59,7 @@ pub(crate) struct Minutes {
     pub(crate) is_complete: bool,
 }
 
-/// A schedule with the fires that are next.
+/// A schedule with its next fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NextSchedule {
@@ -82,7 +82,7 @@ pub(crate) struct NextFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
-/// Until when a person has seen what happened.
+/// Up to when a user has seen what happened.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) settings: Option<SeenUntil>,
@@ -94,7 +94,7 @@ pub(crate) struct SeenUntil {
     pub(crate) seen_until: Option<Moment>,
 }
 
-/// One server process.
+/// One node.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Node {
@@ -107,7 +107,7 @@ pub(crate) struct Node {
     pub(crate) version: String,
 }
 
-/// The verdict on the server itself.
+/// The health of the server itself.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Health {
@@ -119,14 +119,14 @@ pub(crate) struct Health {
     pub(crate) zone_data: ZoneData,
 }
 
-/// Which rules of the world's clocks the server goes by.
+/// The time zone data that the server uses.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneData {
     pub(crate) version: String,
     pub(crate) source: String,
 }
 
-/// One thing that health looks at.
+/// One health check.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Check {
     pub(crate) name: String,

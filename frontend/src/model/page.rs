@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 use serde_json::Value;
 
-/// A row that lists merge by.
+/// A row that can be merged into a list by its id.
 pub(crate) trait Row: DeserializeOwned + Send + Sync + 'static {
     /// The row's id.
     fn id(&self) -> &str;
@@ -15,14 +15,14 @@ pub(crate) trait Row: DeserializeOwned + Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Page<T> {
     pub(crate) rows: Vec<Arc<T>>,
-    /// The cursors of the pages beside it.
+    /// The cursors of the next and the previous page.
     pub(crate) next: Option<String>,
     pub(crate) previous: Option<String>,
-    /// Where the server counts.
+    /// The total number, if the server counts it.
     pub(crate) total: Option<i64>,
 }
 
-/// A page as it comes, whatever its rows are.
+/// A page as it is received, whatever the type of its rows.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Connection {
@@ -54,20 +54,20 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
     }
 }
 
-/// Where a page of a list begins. Cursors are the server's; the console only carries them.
+/// Where a page of a list begins. Cursors are opaque to the console.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     /// From the top.
     #[default]
     First,
-    /// Behind a cursor.
+    /// After a cursor.
     After(String),
     /// Before a cursor.
     Before(String),
 }
 
 impl Place {
-    /// `first`, `after`, `last`, `before` as Relay wants them.
+    /// `first`, `after`, `last`, `before` as Relay connections take them.
     pub(crate) fn arguments(
         self,
         size: usize,
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// `first` and `after`, for lists that only go forward: back leads to their first page.
+    /// `first` and `after`, for lists that can only be read forward: going back leads to their first page.
     pub(crate) fn forward(self, size: usize) -> (i64, Option<String>) {
         let after = match self {
             Self::After(cursor) => Some(cursor),

@@ -1,11 +1,11 @@
-//! Who may come in, with what, and what they may do.
+//! Users, roles, tokens, sessions and secrets.
 
 use serde::Deserialize;
 
 use super::{FeedKind, Role, Row, ViewerKind};
 use crate::time::Moment;
 
-/// What somebody may do in a namespace; without one, everywhere.
+/// A user's role in a namespace, or in all without one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RoleGrant {
@@ -55,7 +55,7 @@ impl Row for Membership {
     }
 }
 
-/// A key that a program comes in with.
+/// A token that a program authenticates with.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiToken {
@@ -78,7 +78,7 @@ impl Row for ApiToken {
     }
 }
 
-/// A browser that is signed in.
+/// A signed-in browser.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Session {
@@ -90,7 +90,7 @@ pub(crate) struct Session {
     pub(crate) is_current: bool,
 }
 
-/// Oneself, with all that one may do.
+/// The signed-in user, with all roles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Profile {
@@ -101,7 +101,7 @@ pub(crate) struct Profile {
     pub(crate) grants: Vec<RoleGrant>,
 }
 
-/// A value that tasks may use and nobody can read.
+/// A secret value that tasks may use and nobody can read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Secret {
@@ -120,7 +120,7 @@ impl Row for Secret {
     }
 }
 
-/// Upcoming runs that other calendars subscribe to.
+/// A calendar feed of upcoming runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CalendarFeed {

@@ -1,4 +1,4 @@
-//! What goes wrong, by schedule and error.
+//! Problems, grouped by schedule and error.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct WorkProblem {
     pub(crate) error: Option<String>,
     pub(crate) reason: Option<ReasonCode>,
     pub(crate) last_run: Option<LastRun>,
-    /// Whether it goes on.
+    /// Whether it is still open.
     pub(crate) is_open: bool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct LastRun {
 }
 
 impl WorkProblem {
-    /// How many schedules fail now, and how many lose fires; each counts once.
+    /// How many schedules are failing now, and how many are losing fires; each counts once.
     pub(crate) fn schedules(problems: &[Self]) -> [usize; 2] {
         [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
             let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
@@ -51,7 +51,7 @@ impl WorkProblem {
         })
     }
 
-    /// The same as long as it is the same problem.
+    /// The same key as long as it is the same problem.
     pub(crate) fn key(&self) -> String {
         let words = self.error.clone().unwrap_or_default();
         format!("{}/{:?}/{words}", self.schedule.id, self.reason)

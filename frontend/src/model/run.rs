@@ -9,13 +9,13 @@ use super::{
 };
 use crate::time::Moment;
 
-/// Something of which only the name is asked for.
+/// An object of which only the name is requested.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Named {
     pub(crate) name: String,
 }
 
-/// The schedule that a run belongs to, as far as a row shows it.
+/// A run's schedule, with the fields that a row shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ScheduleRef {
     pub(crate) id: String,
@@ -23,7 +23,7 @@ pub(crate) struct ScheduleRef {
     pub(crate) timing: ZoneRef,
 }
 
-/// A timing of which only the zone is asked for.
+/// A timing of which only the zone is requested.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneRef {
     pub(crate) zone: String,
@@ -71,7 +71,7 @@ impl Ending {
 }
 
 impl RunRow {
-    /// The schedule's name, or the workflow's for a run without one.
+    /// The schedule's name, or the workflow's for a run without a schedule.
     pub(crate) fn title(&self) -> &str {
         self.schedule.as_ref().map_or(&self.workflow.name, |schedule| &schedule.name)
     }
@@ -93,10 +93,10 @@ pub(crate) struct RunEvent {
     pub(crate) run: RunRow,
 }
 
-/// Everything that the run's page shows, its log apart.
+/// Everything that the run's page shows, except its log.
 pub(crate) type RunDetail = Full<RunRow, RunMore>;
 
-/// What a row does not show.
+/// The fields that a row does not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunMore {
@@ -107,11 +107,11 @@ pub(crate) struct RunMore {
     pub(crate) retry_of: Option<String>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
-    /// Of a run that is at work, where enough runs show what is usual.
+    /// For a running run with enough earlier runs to estimate from.
     pub(crate) forecast: Option<RunForecast>,
     pub(crate) waits_for: Vec<Wait>,
     pub(crate) tasks: Vec<RunTask>,
-    /// What its tasks gave back, merged.
+    /// The merged outputs of its tasks.
     pub(crate) output: Option<Value>,
 }
 
@@ -120,11 +120,11 @@ pub(crate) struct RunMore {
 pub(crate) struct Wait {
     pub(crate) text: String,
     pub(crate) until: Option<Moment>,
-    /// The runs that hold it, the oldest first.
+    /// The runs that block it, oldest first.
     pub(crate) runs: Vec<Holder>,
 }
 
-/// A run in another one's way.
+/// A run that blocks another one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Holder {
@@ -142,10 +142,10 @@ pub(crate) struct RunTask {
     pub(crate) needs: Vec<String>,
     pub(crate) when: TaskCondition,
     pub(crate) state: RunTaskState,
-    /// Whether its success is that of the run that this one does again.
+    /// Whether it was not run again because it had succeeded in the run that this one repeats.
     pub(crate) kept: bool,
     pub(crate) attempts: Vec<Attempt>,
-    /// What it gave back.
+    /// The output that it returned.
     pub(crate) output: Option<Value>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// The exit code of a program, or the status of an answer.
+    /// A program's exit code, or the status of an HTTP response.
     pub(crate) fn code(&self) -> Option<String> {
         let output = self.output.as_ref()?;
         let number = |name: &str| output[name].as_i64();
@@ -196,7 +196,7 @@ impl Attempt {
     }
 }
 
-/// A line of a run's log, and its place there.
+/// A log line of a run, and its cursor.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct LogEvent {
     pub(crate) cursor: String,

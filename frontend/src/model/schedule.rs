@@ -9,7 +9,7 @@ use super::{
 };
 use crate::time::Moment;
 
-/// Why a schedule stands still.
+/// Why a schedule is paused.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Pause {
     pub(crate) reason: String,
@@ -18,7 +18,7 @@ pub(crate) struct Pause {
     pub(crate) until: Option<Moment>,
 }
 
-/// The last 24 hours, by what became of the fires.
+/// The outcomes of the fires of the last 24 hours.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) succeeded: i64,
@@ -46,18 +46,18 @@ pub(crate) struct ScheduleRow {
     pub(crate) last_fire_at: Option<Moment>,
     pub(crate) tally: Tally,
     pub(crate) last_run: Option<LastRun>,
-    /// Only lists ask for it; an event keeps what is known.
+    /// Only lists request it; an event leaves the known value unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
-    /// Newest first; only lists ask for them.
+    /// Newest first; only lists request them.
     #[serde(default)]
     pub(crate) recent_fires: Vec<RecentFire>,
-    /// The module that declares it, if one does; only lists ask for it.
+    /// The module that declares it, if one does; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
 }
 
-/// A fire of late, as far as a bar shows it.
+/// A recent fire, with the fields that a bar shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct RecentFire {
     pub(crate) local: String,
@@ -76,7 +76,7 @@ pub(crate) struct RecentRun {
     pub(crate) duration_ms: Option<i64>,
 }
 
-/// What a pause would keep from firing.
+/// The fires that a pause would suppress.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PauseEffect {
     pub(crate) fires: i64,
@@ -84,7 +84,7 @@ pub(crate) struct PauseEffect {
     pub(crate) schedules: Vec<PausedSchedule>,
 }
 
-/// The same of one schedule: the first of its fires, and the first behind the pause.
+/// The effect on one schedule: the first suppressed fires, and the first fire after the pause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedSchedule {
@@ -92,7 +92,7 @@ pub(crate) struct PausedSchedule {
     pub(crate) sample: Vec<PreviewFire>,
 }
 
-/// What fell into a pause so far: the first fires, the oldest first.
+/// The first fires that a pause has suppressed so far, oldest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedFires {
@@ -100,7 +100,7 @@ pub(crate) struct PausedFires {
     pub(crate) total_count: i64,
 }
 
-/// An instant of a pause, or a range of instants of one fate.
+/// An instant within a pause, or a range of instants with the same outcome.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedFire {
@@ -135,7 +135,7 @@ impl ScheduleRow {
         Some(self.timing.zone.clone())
     }
 
-    /// The duration that 95 % of its recent runs did not exceed, in milliseconds.
+    /// The 95th percentile of the durations of its recent runs, in milliseconds.
     pub(crate) fn p95(&self) -> Option<i64> {
         let ended = self.recent_fires.iter().filter_map(|fire| fire.run?.duration_ms);
         let mut durations: Vec<i64> = ended.collect();
@@ -151,7 +151,7 @@ impl Row for ScheduleRow {
     }
 }
 
-/// A schedule that changed; without a row it was deleted.
+/// A schedule that changed; it was deleted if there is no row.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleEvent {
@@ -159,10 +159,10 @@ pub(crate) struct ScheduleEvent {
     pub(crate) schedule: Option<ScheduleRow>,
 }
 
-/// Everything that the schedule's page shows, its ledger and runs apart.
+/// Everything that the schedule's page shows, except its ledger and runs.
 pub(crate) type ScheduleDetail = Full<ScheduleRow, ScheduleMore>;
 
-/// What a row does not show.
+/// The fields that a row does not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleMore {
@@ -170,12 +170,12 @@ pub(crate) struct ScheduleMore {
     pub(crate) work: Work,
     pub(crate) misfire: Misfire,
     pub(crate) on_overlap: OverlapPolicy,
-    /// Only where fires wait in a buffer.
+    /// Only if fires wait in a buffer.
     pub(crate) buffer_limit: Option<i64>,
     pub(crate) group: Option<String>,
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
-    /// For how many days its history is kept, where that is not as its namespace says.
+    /// How many days its history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
     /// Calendars that suppress some of its fires.
@@ -189,7 +189,7 @@ pub(crate) struct ScheduleMore {
     pub(crate) versions: Versions,
 }
 
-/// The part of a timing that rows do not show.
+/// The fields of a timing that rows do not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Policy {
@@ -200,13 +200,13 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
-/// What the workflow does.
+/// The workflow's tasks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
     pub(crate) tasks: Vec<Task>,
 }
 
-/// What happens to fires that were not started in time.
+/// The policy for fires that were not started in time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Misfire {
@@ -229,14 +229,14 @@ pub(crate) struct ResumeEffect {
     pub(crate) choices: Vec<ResumeChoice>,
 }
 
-/// One way to resume: what becomes of the fires that fell into the pause.
+/// One way to resume: what happens to the fires that fell into the pause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeChoice {
     pub(crate) missed: CatchUp,
-    /// How many of them would run.
+    /// Number of those fires that would run.
     pub(crate) runs: i64,
-    /// How many would not.
+    /// Number of those fires that would not.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
 }
@@ -244,7 +244,7 @@ pub(crate) struct ResumeChoice {
 /// One entry of the history.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Version {
-    /// All of it, secrets masked.
+    /// The whole definition, with secrets masked.
     pub(crate) snapshot: Value,
     pub(crate) version: i64,
     pub(crate) by: String,

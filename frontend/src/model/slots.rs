@@ -1,31 +1,31 @@
-//! What became of the instants at which a schedule was due.
+//! The outcomes of the instants at which a schedule was due.
 
 use serde::Deserialize;
 
 use super::Percentiles;
 use crate::time::{duration, seconds};
 
-/// The instants of a range, counted, and the interval that the runs would fit in.
+/// The instants of a range by outcome, and an interval in which the runs would fit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SlotAccount {
     pub(crate) expected: i64,
     pub(crate) ran: i64,
     pub(crate) skipped: i64,
-    /// Of the skipped ones: a run was in the way.
+    /// The skipped ones that were blocked by a run.
     pub(crate) overlapped: i64,
     pub(crate) missed: i64,
     pub(crate) open: i64,
     pub(crate) waits: Option<Percentiles>,
     pub(crate) durations: Option<Percentiles>,
-    /// The average distance of two instants.
+    /// The average time between two instants.
     pub(crate) interval_seconds: Option<i64>,
-    /// Where runs are in each other's way: an interval in which they are not.
+    /// If runs block each other: an interval in which they would not.
     pub(crate) suggested_interval_seconds: Option<i64>,
 }
 
 impl SlotAccount {
-    /// How long runs wait and take: `A run waits 12 min and takes 31 min`.
+    /// How long runs wait and how long they take: `A run waits 12 min and takes 31 min`.
     pub(crate) fn pace(&self) -> Option<String> {
         let (wait, run) = (self.waits?.p50, self.durations?.p50);
         let takes = format!("takes {}", duration(run));
@@ -35,7 +35,7 @@ impl SlotAccount {
         })
     }
 
-    /// What would help, where runs are in each other's way.
+    /// What would help, if runs block each other.
     pub(crate) fn advice(&self) -> Option<String> {
         let (now, better) = (self.interval_seconds?, self.suggested_interval_seconds?);
         let (now, better) = (seconds(now), seconds(better));

@@ -67,14 +67,14 @@ impl RunState {
 }
 
 impl ReasonCode {
-    /// All of them, with the name in an address and the words of a list.
+    /// All reasons, each with its name in an address and its words in a list.
     pub(crate) const ALL: [(Self, &str, &str); 24] = [
         (Self::OnTime, "on_time", "on time"),
         (Self::Late, "late", "late"),
         (Self::CaughtUp, "caught_up", "made up for"),
         (Self::Recovered, "recovered", "started by recovery"),
         (Self::Backfilled, "backfilled", "backfilled"),
-        (Self::AwaitingHandoff, "awaiting_handoff", "waiting for the hand-off"),
+        (Self::AwaitingHandoff, "awaiting_handoff", "waiting to be handed off"),
         (Self::Buffered, "buffered", "waited for another run"),
         (Self::Overlap, "overlap", "another run was alive"),
         (Self::BufferFull, "buffer_full", "the buffer was full"),
@@ -95,7 +95,7 @@ impl ReasonCode {
         (Self::TooOld, "too_old", "too old to recover"),
     ];
 
-    /// Its name in an address and its words.
+    /// Its name in an address, and its label.
     pub(crate) fn name_and_words(self) -> (&'static str, &'static str) {
         let found = Self::ALL.into_iter().find(|(code, ..)| *code == self);
         found.map_or(("", ""), |(_, name, words)| (name, words))
@@ -103,7 +103,7 @@ impl ReasonCode {
 }
 
 impl RunTaskState {
-    /// Whether nothing more becomes of the task.
+    /// Whether the task has ended, so its state will not change.
     pub(crate) fn is_over(self) -> bool {
         match self {
             Self::Waiting | Self::Running | Self::Retrying => false,
@@ -126,7 +126,7 @@ impl Role {
         }
     }
 
-    /// May change what schedules are.
+    /// May change the definitions of schedules.
     pub(crate) fn edits(self) -> bool {
         match self {
             Self::Viewer | Self::Operator => false,
@@ -136,7 +136,7 @@ impl Role {
 }
 
 impl Weekday {
-    /// In the order in which a week is shown.
+    /// In the order in which a week is displayed.
     pub(crate) const WEEK: [Self; 7] =
         [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
@@ -167,12 +167,12 @@ impl Role {
         }
     }
 
-    /// The role with that name.
+    /// The role with this name.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.word() == word)
     }
 
-    /// May say who the members are and set secrets.
+    /// May manage members and set secrets.
     pub(crate) fn administers(self) -> bool {
         match self {
             Self::Viewer | Self::Operator | Self::Editor => false,

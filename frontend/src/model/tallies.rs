@@ -1,11 +1,11 @@
-//! What the rail counts.
+//! The counts that the rail shows.
 
 use serde::Deserialize;
 
 use super::HealthSeverity;
 use crate::time::Moment;
 
-/// What is going on in a namespace and with the server, as far as the rail counts it.
+/// The data behind the counts of the rail, for a namespace and the server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Tallies {
     overview: LiveRuns,
@@ -52,7 +52,7 @@ impl Tallies {
         self.overview.live_runs
     }
 
-    /// Alerts that nobody has acknowledged and whose rule is not muted: those of the first tab of the Alerts page.
+    /// Alerts that nobody has acknowledged and whose rule is not muted: those on the first tab of the Alerts page.
     pub(crate) fn open_alerts(&self, now: Moment) -> usize {
         let is_open = |alert: &&Alert| {
             let muted_until = alert.rule.as_ref().and_then(|rule| rule.muted_until);

@@ -1,4 +1,4 @@
-//! What a workflow does: its tasks and their targets.
+//! A workflow's tasks and their targets.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub(crate) struct Task {
     pub(crate) retry_on: Vec<String>,
 }
 
-/// When a failed attempt is made again.
+/// When a failed attempt is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Retry {
@@ -28,7 +28,7 @@ pub(crate) struct Retry {
     pub(crate) jitter: f64,
 }
 
-/// How a task acts.
+/// What a task does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Target {
     Http(Http),
@@ -39,7 +39,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Its kind, where there is little room.
+    /// The name of its kind, for where space is short.
     pub(crate) fn kind_word(&self) -> &'static str {
         match self {
             Self::Http(_) => "HTTP request",
@@ -64,13 +64,13 @@ impl<'de> Deserialize<'de> for Target {
             }
             Some("WorkerTarget") => serde_json::from_value(target).map(Self::Worker),
             Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
-            _ => return Err(D::Error::custom("a target of a kind that is not known")),
+            _ => return Err(D::Error::custom("a target of an unknown kind")),
         };
         read.map_err(D::Error::custom)
     }
 }
 
-/// A task that a program pulls from a queue.
+/// A task that a worker pulls from a queue.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Worker {
     pub(crate) queue: String,
@@ -79,7 +79,7 @@ pub(crate) struct Worker {
     pub(crate) tags: Vec<String>,
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Http {
@@ -90,7 +90,7 @@ pub(crate) struct Http {
     pub(crate) expected_status: Vec<String>,
     pub(crate) output: HttpAnswer,
     pub(crate) signed: bool,
-    /// These three only the editor of workflows asks for.
+    /// Only the workflow editor requests these three.
     #[serde(default)]
     pub(crate) expected_body: Option<String>,
     #[serde(default)]
@@ -115,13 +115,13 @@ pub(crate) struct Command {
 pub(crate) struct Publish {
     pub(crate) to: Broker,
     pub(crate) event: CloudEvent,
-    /// The same as the API takes it, as far as it was asked for.
+    /// The same in the shape of the API's input, with the fields that were requested.
     #[serde(skip)]
     pub(crate) input: Value,
 }
 
 impl Publish {
-    /// Where it goes, in words.
+    /// Its destination, in words.
     pub(crate) fn place(&self) -> String {
         match &self.to {
             Broker::Kafka { topic, key, .. } => {
@@ -134,14 +134,14 @@ impl Publish {
                 format!("RabbitMQ queue {routing_key}")
             }
             Broker::Rabbitmq { exchange, routing_key, .. } => {
-                format!("RabbitMQ exchange {exchange} with the key {routing_key}")
+                format!("RabbitMQ exchange {exchange} with routing key {routing_key}")
             }
             Broker::Redis { name, .. } => format!("Redis stream {name}"),
             Broker::Sqs { queue_url } => format!("SQS queue {queue_url}"),
         }
     }
 
-    /// The servers that are tried, in their order. A queue of SQS is its own address.
+    /// The servers, in the order in which they are tried. A queue of SQS is its own address.
     pub(crate) fn servers(&self) -> &[String] {
         match &self.to {
             Broker::Kafka { connection, .. }
@@ -169,13 +169,13 @@ pub(crate) enum Broker {
     Sqs { queue_url: String },
 }
 
-/// Where a broker is.
+/// The addresses of a broker.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Servers {
     pub(crate) servers: Vec<String>,
 }
 
-/// What is published.
+/// The event that is published.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CloudEvent {
     pub(crate) mode: String,
@@ -185,7 +185,7 @@ pub(crate) struct CloudEvent {
     pub(crate) headers: Vec<Pair>,
 }
 
-/// Nothing at all.
+/// Does nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Noop {
     pub(crate) note: String,
@@ -198,8 +198,8 @@ pub(crate) struct Pair {
     pub(crate) value: String,
 }
 
-/// What the API takes for what it tells of an event: a broker by the name of its kind, and nothing that is not there.
-/// Names that the query gives to two fields called `stream` are given back.
+/// Converts the API's output for an event into its input: the broker goes under the name of its kind, and absent
+/// fields are dropped. The aliases that the query needs for the two fields called `stream` are undone.
 fn publish_input(target: &Value) -> Value {
     let kind = match target["to"]["__typename"].as_str() {
         Some("KafkaTopic") => "kafka",

@@ -1,4 +1,4 @@
-//! What a target did when it was tried out.
+//! The outcome of trying out a target.
 
 use serde::Deserialize;
 use serde_json::Value;

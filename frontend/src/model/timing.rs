@@ -1,11 +1,11 @@
-//! What a timing would do, and what is odd or wrong about it.
+//! The fires that a timing leads to, and its warnings and errors.
 
 use serde::Deserialize;
 
 use super::FireKind;
 use crate::time::Moment;
 
-/// An instant that is to come, with the wall clock of the schedule's zone.
+/// An upcoming instant, with its wall-clock time in the schedule's zone.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PreviewFire {
     pub(crate) at: Moment,
@@ -17,36 +17,36 @@ pub(crate) struct PreviewFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
-/// The linter's word on a timing that is valid.
+/// The linter's warning about a valid timing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Warning {
     pub(crate) code: String,
     pub(crate) message: String,
-    /// As `expressions[0]`.
+    /// The field's path, as in `expressions[0]`.
     pub(crate) field: String,
     pub(crate) suggestion: Option<String>,
 }
 
 impl Warning {
-    /// Whether it says that no fire will ever come, which every list shows.
+    /// Whether it warns that no fire will ever come, which every list shows.
     pub(crate) fn is_never(&self) -> bool {
         let never = ["never_fires", "never_allowed", "outside_bounds"];
         never.iter().any(|code| self.code.eq_ignore_ascii_case(code))
     }
 }
 
-/// Why a timing is not valid, and where.
+/// Why a timing is invalid, and where.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Problem {
     pub(crate) field: String,
     pub(crate) problem: String,
     pub(crate) help: String,
-    /// Bytes within the value.
+    /// A range of bytes within the value.
     pub(crate) start: Option<usize>,
     pub(crate) end: Option<usize>,
 }
 
-/// The answer to a timing that is being typed.
+/// The preview of a timing while it is typed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Preview {
@@ -57,12 +57,12 @@ pub(crate) struct Preview {
     pub(crate) fires_per_year: Option<i64>,
 }
 
-/// What a timing that is not saved yet would add to the minutes of the next week.
+/// What an unsaved timing would add to each minute of the next week.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Candidate {
-    /// The busiest of its minutes; none where it does not fire in that week.
+    /// The busiest minute in which it fires; null if it does not fire in that week.
     pub(crate) busiest: Option<CandidateStart>,
-    /// The quietest first.
+    /// Quietest first.
     pub(crate) quieter: Vec<QuieterShift>,
 }
 
@@ -70,9 +70,9 @@ pub(crate) struct Candidate {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CandidateStart {
     pub(crate) at: Moment,
-    /// Starts without it.
+    /// Number of starts without it.
     pub(crate) before: i64,
-    /// Starts with it.
+    /// Number of starts with it.
     pub(crate) after: i64,
 }
 

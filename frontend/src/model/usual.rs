@@ -1,26 +1,26 @@
-//! How a run that is at work compares with what is usual.
+//! How a running run compares with earlier ones.
 
 use serde::Deserialize;
 
 use crate::time::{Moment, distance, duration};
 
-/// The server's forecast of a live run: from the runs of its schedule that succeeded.
+/// The server's forecast of a live run, based on the successful runs of its schedule.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunForecast {
-    /// Half of them took no longer.
+    /// The median of their durations.
     pub(crate) usual_ms: i64,
-    /// 95 % of them took no longer.
+    /// The 95th percentile of their durations.
     pub(crate) p95_ms: i64,
     /// Null if it has taken longer than any of them.
     pub(crate) likely_end_at: Option<Moment>,
     pub(crate) next_fire_at: Option<Moment>,
-    /// Whether it is likely to be still at work at the next fire.
+    /// Whether it is likely to be still running at the next fire.
     pub(crate) overlaps_next_fire: bool,
 }
 
 impl RunForecast {
-    /// Whether it has taken longer than all but 5 % of the runs before it.
+    /// Whether it has taken longer than 95 % of the earlier runs.
     pub(crate) fn is_slow(&self, elapsed: i64) -> bool {
         elapsed > self.p95_ms
     }
@@ -36,7 +36,7 @@ impl RunForecast {
         }
     }
 
-    /// That it will be in the way of the next fire, where that is likely.
+    /// A warning if it is likely to block the next fire.
     pub(crate) fn warning(&self, now: Moment) -> Option<String> {
         let next = self.next_fire_at.filter(|_| self.overlaps_next_fire)?;
         Some(format!("likely to overlap the next fire {}", distance(next.since(now).max(0))))

@@ -1,29 +1,29 @@
-//! Who is asking.
+//! The signed-in user.
 
 use serde::Deserialize;
 
 use super::Role;
 
-/// A person or a program, and what it may do where.
+/// A user or a program, and its roles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Viewer {
     pub(crate) name: String,
-    /// The highest that holds anywhere.
+    /// The highest role held anywhere.
     pub(crate) role: Role,
-    /// What holds in every namespace.
+    /// The role in every namespace.
     pub(crate) role_everywhere: Option<Role>,
     pub(crate) grants: Vec<Grant>,
 }
 
-/// What holds in one namespace, beside that.
+/// The role in one namespace, in addition to that.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Grant {
     pub(crate) namespace: String,
     pub(crate) role: Role,
 }
 
-/// A view of a page that somebody keeps.
+/// A saved view of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct SavedView {
     pub(crate) id: String,
@@ -34,13 +34,14 @@ pub(crate) struct SavedView {
 }
 
 impl Viewer {
-    /// What holds in a namespace.
+    /// The role in a namespace.
     pub(crate) fn role_in(&self, namespace: &str) -> Option<Role> {
         let granted = self.grants.iter().find(|grant| grant.namespace == namespace);
         granted.map(|grant| grant.role).max(self.role_everywhere)
     }
 
-    /// Where one begins who names no namespace: where one was, else the default one, else the first that one may see.
+    /// The namespace to open if the address names none: the last visited one, or the default one, or the first that
+    /// the user may see.
     pub(crate) fn home(&self, remembered: Option<String>) -> String {
         let sees = |namespace: &String| self.role_in(namespace).is_some();
         let first = self.grants.first().map(|grant| grant.namespace.clone());

@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use crate::time::Moment;
 
-/// The programs of a namespace that pull tasks, and their queues.
+/// The worker programs of a namespace, and their queues.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pulling {
@@ -10,7 +10,7 @@ pub(crate) struct Pulling {
     pub(crate) workers: Vec<WorkerProgram>,
 }
 
-/// What waits for workers under one name.
+/// The jobs that wait for workers under one name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkerQueue {
@@ -24,13 +24,13 @@ pub(crate) struct WorkerQueue {
 }
 
 impl WorkerQueue {
-    /// Whether something waits in it, and nobody is there to take it.
+    /// Whether jobs wait in it and no worker serves it.
     pub(crate) fn is_unserved(&self) -> bool {
         self.waiting > 0 && self.workers == 0
     }
 }
 
-/// A program that pulls tasks.
+/// A worker program.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkerProgram {

@@ -1,4 +1,4 @@
-//! What narrows a page, kept in its address: a view can be bookmarked and sent to a colleague.
+//! The filters of a page, kept in its address: a view can be bookmarked and sent to a colleague.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{
     state::{Address, use_address},
 };
 
-/// The names that a page keeps in its address, to read and to change.
+/// The parameters that a page keeps in its address, to read and to change.
 #[derive(Clone, Copy)]
 pub(super) struct Filters {
     address: Address,
@@ -20,12 +20,12 @@ pub(super) fn use_filters(route: Route, names: &'static [&'static str]) -> Filte
 }
 
 impl Filters {
-    /// A value, empty where there is none; tracked.
+    /// A value, empty if there is none; tracked.
     pub(super) fn get(self, name: &str) -> String {
         self.address.query(name)
     }
 
-    /// The same, where it is not empty.
+    /// The same, unless it is empty.
     pub(super) fn some(self, name: &str) -> Option<String> {
         Some(self.get(name)).filter(|value| !value.is_empty())
     }
@@ -34,13 +34,13 @@ impl Filters {
         self.address
     }
 
-    /// Changes values, without a trace in the history. A list begins at its top again.
+    /// Changes values without adding to the history. The list returns to its first page.
     pub(super) fn set(self, changes: &[(&str, &str)]) {
         let to = untrack(|| self.href(changes));
         self.address.replace(&to);
     }
 
-    /// The page with other values; tracked.
+    /// The address of the page with other values; tracked.
     pub(super) fn href(self, changes: &[(&str, &str)]) -> String {
         let value = |name: &&'static str| {
             let changed = changes.iter().find(|(changed, _)| changed == name);
@@ -48,7 +48,7 @@ impl Filters {
         };
         let values: Vec<String> = self.names.iter().map(value).collect();
         let known = self.names.iter().copied().zip(values.iter().map(String::as_str));
-        // Cursors, and what else a page does not keep from one filter to the next.
+        // Cursors, and other parameters that a page does not keep when a filter changes.
         let passing = changes.iter().copied().filter(|(name, _)| !self.names.contains(name));
         let query: Vec<(&str, &str)> = known.chain(passing).collect();
         self.route.get_value().narrowed(&query)

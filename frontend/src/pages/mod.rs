@@ -1,7 +1,7 @@
-//! The pages: each loads what it shows, listens for changes, and arranges components.
+//! The pages: each loads its data, follows changes, and arranges components.
 //!
-//! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
-//! gets from queries; events only merge into that or make it load again.
+//! Filters and cursors are in the address, so a view can be bookmarked and sent to a colleague. A page gets its data
+//! from queries; events are only merged into that, or make it load again.
 
 mod actions;
 mod alert_rules;
@@ -74,7 +74,7 @@ use leptos::prelude::*;
 
 use crate::{components::Kept, model::Place, state::Address};
 
-/// The page of a list that the address asks for; tracked.
+/// The page of a list that the address names; tracked.
 fn place(address: Address) -> Place {
     match (address.query("after"), address.query("before")) {
         (after, before) if after.is_empty() && before.is_empty() => Place::First,
@@ -83,7 +83,7 @@ fn place(address: Address) -> Place {
     }
 }
 
-/// The same as the two names of a query.
+/// The same as two parameters of a query string.
 fn cursors(place: &Place) -> [(&str, &str); 2] {
     match place {
         Place::First => [("after", ""), ("before", "")],
@@ -92,7 +92,8 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
     }
 }
 
-/// A text that the address keeps under a name: an order, columns, a tab. A change of it begins the list anew.
+/// A text that is kept in the address under a name: an order, columns, a tab. A change returns the list to its first
+/// page.
 fn kept(address: Address, name: &'static str) -> Kept {
     let value = Memo::new(move |_| address.query(name));
     let change = move |text: String| {

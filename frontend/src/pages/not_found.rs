@@ -1,4 +1,4 @@
-//! An address that leads nowhere.
+//! The page for an unknown address.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ pub(crate) fn NotFound() -> impl IntoView {
     view! {
         <div class="page-narrow not-found">
             <h1>"Nothing rings here"</h1>
-            <p>"There is no page at this address. It may be misspelt, or what it showed was deleted."</p>
+            <p>"There is no page at this address. It may be misspelt, or its subject may have been deleted."</p>
             <p class="actions">
                 <a class="button" href=Route::Overview.path()>"Overview"</a>
                 <a class="button" href=Route::Schedules.path()>"Schedules"</a>

@@ -1,8 +1,8 @@
 //! The parts of the console's code, each loaded when the first of its pages is opened.
 //!
-//! The frame and what all pages share are loaded at the start; the code of pages that are used together is one part. With
-//! the feature `split` the build takes the parts out of the WebAssembly module (`scripts/split-console`); without it all
-//! is one module, which is quicker to build.
+//! The frame and everything that all pages share are loaded at the start; the code of pages that are used together
+//! forms one part. With the feature `split`, the build moves the parts out of the WebAssembly module
+//! (`scripts/split-console`); without it, everything is one module, which builds faster.
 
 use std::{
     pin::{Pin, pin},
@@ -23,12 +23,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Loads the code; done at once when it is there.
+    /// Loads the code; completes at once if it is already loaded.
     pub(crate) fn load(&self) -> Loading<()> {
         (self.load)()
     }
 
-    /// The page, or none while its code is not there.
+    /// The page, or `None` while its code is not loaded.
     pub(crate) fn view(self) -> Option<AnyView> {
         let mut view = pin!((self.view)());
         match view.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -38,8 +38,8 @@ impl Page {
     }
 }
 
-/// Names the pages of each part. Each page becomes a function in a module of its own, for the function that loads it
-/// stands beside it and has the same name in all of them.
+/// Lists the pages of each part. Each page becomes a function in its own module, because the function that loads it
+/// is generated beside it, under the same name in each module.
 macro_rules! parts {
     ($($part:ident { $($route:ident $(($value:ident))?),+ $(,)? })+) => {
         $($(
@@ -79,7 +79,7 @@ macro_rules! parts {
     };
 }
 
-// What two parts share is a file of its own, so each further part adds to the requests of all.
+// Code that two parts share becomes a separate file, so each further part adds requests for all.
 parts! {
     overview { Overview }
     lists { Schedules, Runs, Ledger }

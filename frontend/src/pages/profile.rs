@@ -1,4 +1,4 @@
-//! Oneself: who one is, and what one may do where.
+//! The signed-in user, and their roles per namespace.
 
 use leptos::prelude::*;
 
@@ -27,16 +27,16 @@ pub(crate) fn Profile() -> impl IntoView {
 fn identity(me: &Me) -> AnyView {
     let kind = match me.kind {
         ViewerKind::User => "Signed in with a session",
-        ViewerKind::Token => "Came in with a token",
+        ViewerKind::Token => "Signed in with a token",
     };
-    let everywhere = me.role_everywhere.map_or("nothing by itself", |role| role.word());
+    let everywhere = me.role_everywhere.map_or("none on its own", |role| role.word());
     let tab = |tab: &'static str| Route::Tokens.narrowed(&[("tab", tab)]);
     let content = view! {
         <dl class="facts">
             {fact("Name", me.name.clone())}
             {fact("Here as", kind)}
             {fact("Everywhere", everywhere)}
-            {fact("At the most", me.role.word())}
+            {fact("At most", me.role.word())}
         </dl>
         <p class="actions profile-links">
             <a class="button" href=tab("password")>"Change password"</a>
@@ -61,5 +61,5 @@ fn grants(me: &Me) -> AnyView {
     let headings =
         vec![heading("Namespace", ""), heading("Role", ""), heading("Sees payloads", "")];
     let rows: Vec<_> = me.grants.iter().map(row).collect();
-    panel("In single namespaces", (), table("Your roles", "table", headings, rows.into_any()))
+    panel("In individual namespaces", (), table("Your roles", "table", headings, rows.into_any()))
 }

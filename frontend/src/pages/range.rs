@@ -8,7 +8,7 @@ use crate::{
     time::{Moment, Wall, browser_zone},
 };
 
-/// A range's name, its words, and its length in milliseconds.
+/// A range's name, its label, and its length in milliseconds.
 type Preset = (&'static str, &'static str, i64);
 
 const HOUR: i64 = 3_600_000;
@@ -19,7 +19,7 @@ const PRESETS: [Preset; 5] = [
     ("7d", "Last 7 days", 7 * 24 * HOUR),
     ("30d", "Last 30 days", 30 * 24 * HOUR),
 ];
-/// The choice of two instants, and that of no bound.
+/// The values for a custom range, and for no bounds.
 const OTHER: &str = "other";
 const ALL: &str = "all";
 
@@ -27,7 +27,7 @@ const ALL: &str = "all";
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     filters: Filters,
-    /// What is meant where the address says nothing.
+    /// The range if the address names none.
     default: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Range {
         self.filters.some("range").unwrap_or_else(|| self.default.to_owned())
     }
 
-    /// From when on, and until when, as far as there are bounds; tracked.
+    /// The bounds of the range, as far as there are any; tracked.
     pub(super) fn bounds(self) -> (Option<Moment>, Option<Moment>) {
         let at = |name| self.filters.some(name).and_then(|text| Moment::parse_local(&text));
         let name = self.name();
@@ -54,7 +54,7 @@ impl Range {
         (length.map(|(.., length)| Moment::now().later(-length)), None)
     }
 
-    /// Shows what lies between two instants.
+    /// Shows the time between two instants.
     pub(super) fn choose(self, from: Moment, until: Moment) {
         let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
         self.filters.set(&[("range", ""), ("from", &from), ("until", &until)]);
@@ -72,7 +72,7 @@ impl Range {
     }
 }
 
-/// The choice, and the two fields of a range of one's own.
+/// The choice of a range, and the two fields of a custom range.
 pub(super) fn range_picker(range: Range) -> AnyView {
     let all = (range.default == ALL).then_some((ALL, "Any time", 0));
     let choices = all.into_iter().chain(PRESETS).chain([(OTHER, "From … until …", 0)]);
@@ -106,7 +106,7 @@ fn bound(range: Range, name: &'static str, label: &'static str) -> AnyView {
         let at = Moment::parse_local(&text).map(Moment::to_rfc3339).unwrap_or_default();
         range.filters.set(&[("range", ""), (name, &at)]);
     };
-    let title = format!("{label}, on the clock of {}", browser_zone());
+    let title = format!("{label}, in the time of {}", browser_zone());
     view! {
         <label class="range-bound">
             {label}
@@ -121,7 +121,7 @@ fn bound(range: Range, name: &'static str, label: &'static str) -> AnyView {
     .into_any()
 }
 
-/// An instant as a field for local time holds it.
+/// An instant in the format of a `datetime-local` field.
 fn local(at: Moment) -> String {
     let wall = Wall::read(at, &browser_zone()).unwrap_or_default();
     let minute = wall.time.get(..5).unwrap_or_default().to_owned();

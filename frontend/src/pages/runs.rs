@@ -1,4 +1,4 @@
-//! All runs, newest first, live; narrowed by state, by a search and by a range of time in the address.
+//! All runs, newest first, live; filtered by a state, a search and a range of time, all in the address.
 
 use std::time::Duration;
 
@@ -21,8 +21,7 @@ use crate::{
 
 const SIZE: usize = 50;
 const NAMES: [&str; 6] = ["state", "q", "range", "from", "until", "sort"];
-/// How often a list looks for what is new that is searched or sorted: which runs are in it, and where, is the server's to
-/// say.
+/// How often a searched or sorted list is loaded again: only the server knows which runs are in it, and where.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The filter's choices: its name in the address, its words, its states.
@@ -34,12 +33,12 @@ const FILTERS: [(&str, &str, &[RunState]); 5] = [
     ("cancelled", "Cancelled", &[RunState::Cancelled]),
 ];
 
-/// An order of the list, by the server's sort where it is not the usual one.
+/// An order of the list, with the server's sort if it is not the default.
 struct Order {
-    /// In the address.
+    /// Its name in the address.
     name: &'static str,
     words: &'static str,
-    /// By what, and whether downwards.
+    /// The field to sort by, and whether descending.
     sort: Option<(RunSortField, bool)>,
 }
 
@@ -58,20 +57,20 @@ const ORDERS: [Order; 4] = [
     },
 ];
 
-/// The order that the address asks for; tracked.
+/// The order that the address names; tracked.
 fn order(filters: Filters) -> Option<(RunSortField, bool)> {
     let name = filters.get("sort");
     ORDERS.into_iter().find(|order| order.name == name).and_then(|order| order.sort)
 }
 
-/// The name and states of the filter that the address asks for; tracked.
+/// The name and states of the filter that the address names; tracked.
 fn filter(filters: Filters) -> (&'static str, &'static [RunState]) {
     let name = filters.get("state");
     let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
     found.map_or(("", &[]), |(name, _, states)| (name, states))
 }
 
-/// The choice of an order. By a figure the server sorts the newest 10,000 that match.
+/// The choice of an order. For an order by a figure, the server sorts the newest 10,000 matches.
 fn order_picker(filters: Filters) -> AnyView {
     let choice = |Order { name, words, .. }: Order| {
         view! { <option value=name prop:selected=move || filters.get("sort") == name>{words}</option> }
@@ -169,7 +168,7 @@ pub(crate) fn Runs() -> impl IntoView {
                 } else if filter(filters).0.is_empty() {
                     "A run appears as soon as a schedule fires or someone presses Run now."
                 } else {
-                    "No run is in this state. It appears here the moment one is."
+                    "No run is in this state. Runs appear here as soon as one is."
                 }}</p>
             }
         >

@@ -1,4 +1,5 @@
-//! Sign-in, by password or by the identity provider. It stands in front of whatever page was asked for, so the way back is simply the page itself.
+//! Signing in, by password or through the identity provider. The form is shown in place of the requested page, so
+//! after signing in the page is simply shown.
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 

@@ -1,9 +1,9 @@
-//! Steps of time along a chart: how long they are, and what they are called on the clock that is chosen.
+//! The time steps of a chart: their length, and their labels on the chosen clock.
 
 use crate::time::{Moment, Wall};
 
 const MINUTE: i64 = 60;
-/// Lengths of a step in seconds that a clock has marks for.
+/// The lengths of a step, in seconds, that match the marks of a clock.
 const LENGTHS: [i64; 13] = [
     MINUTE,
     2 * MINUTE,
@@ -19,23 +19,23 @@ const LENGTHS: [i64; 13] = [
     1_440 * MINUTE,
     10_080 * MINUTE,
 ];
-/// About so many steps can be told apart.
+/// Number of steps that can be told apart, roughly.
 const STEPS: i64 = 90;
 
-/// The step, in seconds, that shows a range of so many milliseconds best.
+/// The step, in seconds, that suits a range of this many milliseconds best.
 pub(super) fn step(millis: i64) -> i64 {
     let seconds = millis / 1_000;
     let fits = |length: &&i64| seconds / **length <= STEPS;
     LENGTHS.iter().find(fits).copied().unwrap_or(10_080 * MINUTE)
 }
 
-/// An instant as it stands beside a step: `Wed 25 Nov 14:00`.
+/// The label of a step: `Wed 25 Nov 14:00`.
 pub(super) fn name(at: Moment, zone: &str) -> String {
     let wall = wall(at, zone);
     format!("{} {}", day(&wall.date), minute(&wall))
 }
 
-/// What stands under a chart: five instants, evenly apart, as short as its length allows.
+/// The labels under a chart: five instants, evenly spaced, as short as the range allows.
 pub(super) fn axis(from: Moment, until: Moment, zone: &str) -> Vec<String> {
     let length = until.since(from);
     let label = |quarter: i64| {
@@ -58,7 +58,7 @@ fn minute(wall: &Wall) -> String {
     wall.time.get(..5).unwrap_or_default().to_owned()
 }
 
-/// The weekday from Monday on and the hour of an instant.
+/// The weekday of an instant, from Monday on, and its hour.
 pub(super) fn weekday_and_hour(at: Moment, zone: &str) -> Option<(usize, usize)> {
     let wall = wall(at, zone);
     Some((weekday(&wall.date)?, wall.time.get(..2)?.parse().ok()?))
@@ -84,7 +84,7 @@ fn parts(date: &str) -> Option<(i64, i64, i64)> {
     Some((parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?))
 }
 
-/// By Zeller's rule: January and February belong to the year before.
+/// By Zeller's rule: January and February count as months of the previous year.
 fn weekday(date: &str) -> Option<usize> {
     let (year, month, day) = parts(date)?;
     let (year, month) = if month < 3 { (year - 1, month + 12) } else { (year, month) };

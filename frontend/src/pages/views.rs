@@ -1,4 +1,4 @@
-//! The views of a page that the person keeps.
+//! The user's saved views of a page.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     data::{use_actor, use_load},
 };
 
-/// Those of a page, by its name.
+/// The saved views of the page with this name.
 pub(super) fn use_views(page: &'static str) -> OwnViews {
     let actor = use_actor();
     let views = use_load(|| Some(api::views()));

@@ -1,8 +1,8 @@
-//! Where one is: the browser's address, and the way to another one.
+//! The browser's address, and navigation.
 //!
-//! A link is a plain `<a href>`; a click on one that leads to a page of the console is caught here and changes the address
-//! without loading anything. What narrows a list is in the query: it is read from here too, so a view can be bookmarked and
-//! sent to a colleague.
+//! A link is a plain `<a href>`; a click on a link to a page of the console is intercepted here and changes the
+//! address without loading anything. Filters of a list are in the query string, which is also read from here, so a
+//! view can be bookmarked and sent to a colleague.
 
 use leptos::{ev, prelude::*};
 use wasm_bindgen::{JsCast, JsValue};
@@ -11,7 +11,7 @@ use web_sys::{Element, MouseEvent, Url, UrlSearchParams};
 use super::memory;
 use crate::route::{Route, Scope};
 
-/// The namespace that one was in last.
+/// The key of the last visited namespace.
 const KEY: &str = "carillon.namespace";
 
 /// The address, to read and to change.
@@ -28,12 +28,12 @@ impl Address {
         self.path.with(|path| Route::parse(path)).map(|(_, route)| route)
     }
 
-    /// Where one looks; none where the address does not say. Tracked.
+    /// The scope that the address names, if it names one. Tracked.
     pub(crate) fn scope(self) -> Option<Scope> {
         self.scope.get()
     }
 
-    /// The namespace that one looks into, as the API is asked for it; tracked.
+    /// The current namespace, as the API takes it; tracked.
     pub(crate) fn namespace(self) -> String {
         match self.scope.get() {
             Some(Scope::One(namespace)) => namespace,
@@ -41,30 +41,30 @@ impl Address {
         }
     }
 
-    /// Whether one looks across all namespaces; tracked.
+    /// Whether all namespaces are shown; tracked.
     pub(crate) fn is_across(self) -> bool {
         self.scope.get() == Some(Scope::All)
     }
 
-    /// The namespace that one was in last, on another page or another day.
+    /// The last visited namespace, even from an earlier visit.
     pub(crate) fn remembered(self) -> Option<String> {
         memory::recall(KEY)
     }
 
-    /// Looks into a scope, at the page that the address names already.
+    /// Enters a scope, on the page that the address already names.
     pub(crate) fn complete(self, scope: &Scope) {
         if let Some(route) = untrack(|| self.route()) {
             self.replace(&format!("{}{}", route.path_in(scope), self.query.get_untracked()));
         }
     }
 
-    /// A value of the query, empty where there is none; tracked.
+    /// A value of the query, empty if there is none; tracked.
     pub(crate) fn query(self, name: &str) -> String {
         let params = UrlSearchParams::new_with_str(&self.query.get()).ok();
         params.and_then(|params| params.get(name)).unwrap_or_default()
     }
 
-    /// This page with some values of the query changed; an empty one is taken out.
+    /// The address of this page with some values of the query changed; empty values are removed.
     pub(crate) fn with(self, changes: &[(&str, &str)]) -> String {
         let (path, query) = untrack(|| (self.path.get(), self.query.get()));
         let Ok(params) = UrlSearchParams::new_with_str(&query) else { return path };
@@ -75,13 +75,13 @@ impl Address {
         if query.is_empty() { path } else { format!("{path}?{query}") }
     }
 
-    /// Goes to another page, or to another view of this one. What one leaves is in the history.
+    /// Goes to another page, or to another view of this one, and adds it to the history.
     pub(crate) fn go(self, to: &str) {
         self.enter(to, false);
         window().scroll_to_with_x_and_y(0.0, 0.0);
     }
 
-    /// Changes the view without a trace in the history: while one types, say.
+    /// Changes the view without adding to the history, for example while the user types.
     pub(crate) fn replace(self, to: &str) {
         self.enter(to, true);
     }
@@ -98,7 +98,7 @@ impl Address {
         }
     }
 
-    /// Takes over what the browser shows. The query first: a page that is made reads it.
+    /// Reads the browser's address. The query comes first: a page that is created by the new path reads it.
     fn read(self) {
         let location = window().location();
         let (path, query) = (location.pathname(), location.search());
@@ -118,7 +118,7 @@ impl Address {
         }
     }
 
-    /// Follows a link within the console; every other click is the browser's.
+    /// Follows a link within the console; every other click is left to the browser.
     fn follow(self, event: &MouseEvent) {
         let is_plain = event.button() == 0
             && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key())

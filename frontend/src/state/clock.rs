@@ -1,4 +1,4 @@
-//! The ticks that "3 s ago" follows. They ask the server nothing.
+//! The ticks that "3 s ago" follows. They send no requests.
 
 use std::time::Duration;
 

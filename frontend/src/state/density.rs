@@ -1,4 +1,4 @@
-//! How high the rows of tables are: 32 pixels, or 44. Remembered.
+//! The height of table rows: 32 pixels, or 44. Remembered.
 
 use leptos::prelude::*;
 

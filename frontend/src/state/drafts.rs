@@ -1,22 +1,22 @@
-//! What was typed and not sent. It survives leaving the page, a lost connection, an ended session and the sign-in after it,
-//! until it is sent or given up.
+//! Unsent input of forms. It survives leaving the page, a lost connection, an ended session and the sign-in after it,
+//! until it is sent or discarded.
 
 use leptos::prelude::*;
 
 use super::memory;
 
-/// A draft of a form, under a key of its own.
+/// The draft of a form, under its own key.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
     key: StoredValue<String>,
-    /// Whether what is on the page came from an earlier visit.
+    /// Whether the form's content was restored from an earlier visit.
     is_restored: RwSignal<bool>,
-    /// What the form holds when nothing was typed.
+    /// The content of the form before anything was typed.
     blank: StoredValue<String>,
 }
 
-/// Puts back what was typed before, and keeps what is typed from now on. `read` gives the form as a text, and tracks it;
-/// `write` takes such a text into the form.
+/// Restores what was typed before, and saves what is typed from now on. `read` returns the form as a text, and tracks
+/// it; `write` puts such a text into the form.
 pub(crate) fn use_draft(
     key: &str,
     read: impl Fn() -> String + 'static,
@@ -50,7 +50,7 @@ impl Kept {
         self.key.with_value(|key| memory::remember(key, if is_blank { "" } else { text }));
     }
 
-    /// It was sent, or is given up.
+    /// Deletes the draft because it was sent or discarded.
     pub(crate) fn forget(self) {
         let _gone = self.key.try_with_value(|key| memory::remember(key, ""));
         let _gone = self.is_restored.try_set(false);

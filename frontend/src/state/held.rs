@@ -1,11 +1,11 @@
 //! A value of any type behind a pointer.
 //!
-//! Signals and memos are compiled anew for each type that they hold. What pages load and lists show they hold as this one
-//! type, so the console has that machinery once.
+//! Signals and memos are compiled again for each type that they hold. The data of pages and lists is held as this one
+//! type, so the console contains that code only once.
 
 use std::{any::Any, sync::Arc};
 
-/// The value; equal to itself alone.
+/// The value; equal only to itself.
 #[derive(Clone)]
 pub(crate) struct Held(Arc<dyn Any + Send + Sync>);
 
@@ -14,7 +14,7 @@ impl Held {
         Self(value)
     }
 
-    /// The value, for who knows its type.
+    /// The value, for a caller that knows its type.
     pub(crate) fn get<T: Send + Sync + 'static>(self) -> Option<Arc<T>> {
         self.0.downcast().ok()
     }

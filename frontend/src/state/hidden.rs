@@ -1,4 +1,4 @@
-//! What somebody does not want to see until it happens again. This browser remembers it.
+//! Items that the user has hidden until they happen again. This browser remembers them.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use super::memory;
 use crate::time::Moment;
 
 const KEY: &str = "carillon.hidden";
-/// Older ones are forgotten.
+/// Older ones are dropped.
 const MOST: usize = 200;
 
-/// Keys, with the last time that each is hidden for.
+/// Keys, each with the last occurrence that is hidden.
 #[derive(Clone, Copy)]
 pub(crate) struct Hidden(RwSignal<BTreeMap<String, i64>>);
 
 impl Hidden {
-    /// Whether something that happened last then is hidden; tracked.
+    /// Whether an item that last happened then is hidden; tracked.
     pub(crate) fn is_hidden(self, key: &str, last: Moment) -> bool {
         self.0.with(|hidden| hidden.get(key).is_some_and(|until| *until >= last.millis()))
     }

@@ -1,8 +1,8 @@
-//! Live lists held still. What comes meanwhile is counted, and shown when one lets go.
+//! Holds live lists still. Changes that arrive meanwhile are counted, and shown on release.
 
 use leptos::prelude::*;
 
-/// Whether everything that lives is held, and how much waits.
+/// Whether live lists are held, and how many changes wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Hold {
     held: RwSignal<bool>,
@@ -18,20 +18,20 @@ impl Hold {
         self.waiting.get()
     }
 
-    /// Holds, or lets go.
+    /// Holds or releases.
     pub(crate) fn turn(self) {
         self.held.update(|held| *held = !*held);
         self.waiting.set(0);
     }
 
-    /// Lets go: another page begins with what there is.
+    /// Releases: a new page starts with current data.
     pub(crate) fn let_go(self) {
         if self.held.get_untracked() {
             self.turn();
         }
     }
 
-    /// Something has come that is not shown yet.
+    /// Counts a change that is not shown yet.
     pub(crate) fn count(self) {
         if self.held.get_untracked() {
             self.waiting.update(|waiting| *waiting += 1);

@@ -1,4 +1,4 @@
-//! Whether single keys do something. Who speaks to the computer, or has a restless hand, switches them off. Remembered.
+//! Whether single-key shortcuts are enabled. Users of voice control, or with a tremor, can turn them off. Remembered.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -31,7 +31,7 @@ pub(crate) fn use_keys() -> Keys {
     expect_context()
 }
 
-/// Whether a key is somebody else's: a field's, an open dialog's, the browser's.
+/// Whether a key belongs to something else: a field, an open dialog, or the browser.
 pub(crate) fn is_typing(event: &KeyboardEvent) -> bool {
     const TYPING: &str = "input:not([type=radio]):not([type=checkbox]), textarea, select";
     let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());

@@ -1,4 +1,4 @@
-//! The browser's storage. It may be forbidden or full; then a choice simply lasts until the page is left.
+//! The browser's storage. If it is forbidden or full, a choice only lasts until the page is left.
 
 use leptos::prelude::window;
 

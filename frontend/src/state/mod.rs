@@ -1,22 +1,22 @@
-//! What outlives a page, as contexts: one newtype each, given by `provide` and taken with its `use_...()`.
+//! State that outlives a page, as contexts: one newtype each, set by `provide` and read with its `use_...()`.
 //!
-//! - `address`: where one is
-//! - `session`: who is signed in
+//! - `address`: the current address
+//! - `session`: the signed-in user
 //! - `clock`: the ticks that relative times follow
-//! - `every`: something done again and again
-//! - `hidden`: what is not to be seen until it happens again
-//! - `zone`: whose clock times are shown on
+//! - `every`: repeats an action
+//! - `hidden`: items hidden until they happen again
+//! - `zone`: the clock on which times are shown
 //! - `theme`: light, dark, or the system's
-//! - `drafts`: what was typed and not sent
-//! - `density`: how high rows are
-//! - `keys`: whether single keys do something
-//! - `notices`: what just happened, said once and read aloud
+//! - `drafts`: unsent input of forms
+//! - `density`: the height of rows
+//! - `keys`: whether single-key shortcuts are enabled
+//! - `notices`: messages about recent events, shown once and read aloud
 //! - `memory`: the browser's storage
-//! - `press`: whether a pointer is held down
-//! - `rows`: a list that events merge into
-//! - `hold`: live lists held still
+//! - `press`: whether a pointer is pressed
+//! - `rows`: a list into which events are merged
+//! - `hold`: holds live lists still
 //! - `held`: a value of any type behind a pointer
-//! - `throttle`: many calls, one piece of work
+//! - `throttle`: many calls, one action
 //! - `remembered`: a choice that outlives the page
 //! - `title`: the page's name
 
@@ -59,7 +59,7 @@ pub(crate) use throttle::Throttle;
 pub(crate) use title::{page_title, use_title};
 pub(crate) use zone::{Zone, ZoneChoice, use_zone};
 
-/// Gives every context. Called once, by the app.
+/// Provides every context. The app calls it once.
 pub(crate) fn provide() {
     address::provide();
     clock::provide();

@@ -1,5 +1,5 @@
-//! What just happened, said once: shown in the corner for a while and read aloud by screen readers. Where it can be looked
-//! at there is a link to it, and where it can be undone a button.
+//! Notices: messages about recent events, shown in the corner for a while and read aloud by screen readers. A notice
+//! may have a link to its subject, and a button to undo the action.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use leptos::prelude::*;
 use crate::model::Failure;
 
 const SHOWN: Duration = Duration::from_secs(6);
-/// What can be undone stays as long as one needs to see that one should.
+/// A notice with an undo button stays long enough to notice a mistake.
 const UNDOABLE: Duration = Duration::from_secs(20);
 
-/// One thing to say.
+/// One notice.
 #[derive(Clone)]
 pub(crate) struct Notice {
     pub(crate) id: u32,
@@ -19,11 +19,11 @@ pub(crate) struct Notice {
     pub(crate) is_error: bool,
 }
 
-/// What is said, and what can be done about it.
+/// The text of a notice, with its link and undo action.
 #[derive(Clone)]
 pub(crate) struct Said {
     pub(crate) text: String,
-    /// Its words and its address.
+    /// Its label and its address.
     pub(crate) link: Option<(&'static str, String)>,
     pub(crate) undo: Option<Callback<()>>,
 }
@@ -48,7 +48,7 @@ impl From<String> for Said {
     }
 }
 
-/// The notices on show, newest last.
+/// The visible notices, newest last.
 #[derive(Clone, Copy)]
 pub(crate) struct Notices {
     pub(crate) list: RwSignal<Vec<Notice>>,
@@ -56,7 +56,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// Says that something was done.
+    /// Shows that something was done.
     pub(crate) fn done(self, said: impl Into<Said>) {
         let said = said.into();
         let shown = if said.undo.is_some() { UNDOABLE } else { SHOWN };
@@ -64,7 +64,7 @@ impl Notices {
         set_timeout(move || self.dismiss(id), shown);
     }
 
-    /// Says that something failed, and what to do. It stays until it is dismissed.
+    /// Shows that something failed, and what to do. The notice stays until it is dismissed.
     pub(crate) fn failed(self, failure: &Failure) {
         self.push(Said::new(format!("{} {}", failure.message, failure.advice())), true);
     }
@@ -77,7 +77,7 @@ impl Notices {
         let id = self.next.get_value();
         self.next.set_value(id.wrapping_add(1));
         self.list.update(|list| {
-            // The same once more adds nothing.
+            // A repeated message replaces the earlier one.
             list.retain(|notice| notice.said.text != said.text);
             list.push(Notice { id, said, is_error });
         });

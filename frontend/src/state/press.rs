@@ -1,7 +1,7 @@
-//! Whether a pointer is held down.
+//! Whether a pointer is pressed.
 //!
-//! A list that lives moves its rows. A row that moves away between the press and the release takes the click with it, so
-//! what comes while a pointer is down is shown after it is up.
+//! The rows of a live list move. If a row moves away between press and release, the click is lost, so changes that
+//! arrive while a pointer is pressed are shown after its release.
 
 use leptos::{ev, prelude::*};
 
@@ -17,11 +17,11 @@ impl Press {
 
 pub(super) fn provide() {
     let held = StoredValue::new(false);
-    // For as long as the app is there. A press that ends outside of the window ends with its focus.
+    // Listens as long as the app exists. A press that ends outside the window ends when the window loses the focus.
     let _listener = window_event_listener(ev::pointerdown, move |event| {
         held.set_value(event.button() == 0);
     });
-    // A menu of the browser's takes the release; the next move without a button tells.
+    // If the browser's context menu swallows the release, the next move without a button shows it.
     let _listener = window_event_listener(ev::pointermove, move |event| {
         if event.buttons() == 0 {
             held.set_value(false);

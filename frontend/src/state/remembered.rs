@@ -1,4 +1,4 @@
-//! A choice that outlives the page and the day: a text in the browser's storage.
+//! A choice that outlives the page and the session: a text in the browser's storage.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// Empty where nothing was chosen; tracked.
+    /// Empty if nothing was chosen; tracked.
     pub(crate) fn get(self) -> String {
         self.value.get()
     }

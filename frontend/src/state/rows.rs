@@ -1,14 +1,14 @@
-//! The rows of a list, whatever they are.
+//! The rows of a list, whatever their type.
 
 use leptos::prelude::*;
 
 use super::Held;
 
-/// One page of rows that changes merge into.
+/// One page of rows, into which changes are merged.
 #[derive(Clone, Copy)]
 pub(crate) struct List {
     items: RwSignal<Vec<Item>>,
-    /// What changed since the request that is under way began.
+    /// Changes since the running request began.
     journal: StoredValue<Option<Vec<Change>>>,
     size: usize,
 }
@@ -20,13 +20,13 @@ pub(crate) struct Item {
     pub(crate) row: Held,
 }
 
-/// What an event does to the list.
+/// A change of one row.
 #[derive(Clone)]
 pub(crate) struct Change {
     pub(crate) id: String,
-    /// The row as it is now; none when it does not belong here any more.
+    /// The current row; `None` when it no longer belongs to the list.
     pub(crate) row: Option<Held>,
-    /// Whether it comes in where it is not known.
+    /// Whether it is added if it is not in the list yet.
     pub(crate) enters: bool,
 }
 
@@ -48,7 +48,7 @@ impl List {
         self.items.with_untracked(|items| items.iter().any(|item| item.id == id))
     }
 
-    /// The row with this id as it is now.
+    /// The current row with this id.
     pub(crate) fn get(self, id: &str) -> Option<Held> {
         let row = |items: &Vec<Item>| {
             items.iter().find(|item| item.id == id).map(|item| item.row.clone())
@@ -56,7 +56,7 @@ impl List {
         self.items.with_untracked(row)
     }
 
-    /// The row with this id, while it is here.
+    /// Follows the row with this id, as long as it is on the page.
     pub(crate) fn row(self, id: String) -> Memo<Option<Held>> {
         Memo::new(move |_| {
             let row = |items: &Vec<Item>| {
@@ -66,12 +66,12 @@ impl List {
         })
     }
 
-    /// A request begins: its answer holds all that changed before.
+    /// A request begins: its answer will contain all earlier changes.
     pub(crate) fn begin(self) {
         self.journal.set_value(Some(Vec::new()));
     }
 
-    /// The request is over. What changed meanwhile may not be in its answer.
+    /// The request has ended. Later changes may be missing from its answer, so they are merged again.
     pub(crate) fn end(self, answer: Option<Vec<Item>>) {
         let journal = self.journal.try_update_value(Option::take).flatten();
         if let Some(mut items) = answer {
@@ -80,7 +80,7 @@ impl List {
         }
     }
 
-    /// Merges changes; answers how many rows there are then.
+    /// Merges changes; returns the resulting number of rows.
     pub(crate) fn merge(self, changes: Vec<Change>) -> usize {
         self.journal.update_value(|journal| {
             if let Some(journal) = journal {
@@ -95,8 +95,8 @@ impl List {
     }
 }
 
-/// A known row is replaced where it stands, or leaves. A new one comes in at its place: ids begin with their time, and the
-/// newest stands on top.
+/// A known row is replaced in place, or removed. A new one is inserted by its id: ids begin with a timestamp, and the
+/// newest row comes first.
 fn merge(items: &mut Vec<Item>, changes: Vec<Change>, size: usize) {
     for Change { id, row, enters } in changes {
         let place = items.iter().position(|item| item.id == id);

@@ -1,4 +1,4 @@
-//! Who is signed in. The cookie is the server's and out of reach here; this is only what `me` answered.
+//! The signed-in user. The session cookie is not readable here; this is only the answer to `me`.
 
 use leptos::prelude::*;
 
@@ -14,7 +14,7 @@ pub(crate) enum SessionState {
     Asking,
     SignedOut,
     SignedIn(Viewer),
-    /// The server did not tell.
+    /// The server did not answer.
     Unknown(Failure),
 }
 
@@ -38,7 +38,7 @@ impl Session {
         self.state.set(SessionState::SignedOut);
     }
 
-    /// Who it is, while somebody is signed in; tracked.
+    /// The signed-in user, if any; tracked.
     pub(crate) fn viewer(self) -> Option<Viewer> {
         match self.state.get() {
             SessionState::SignedIn(viewer) => Some(viewer),
@@ -46,7 +46,7 @@ impl Session {
         }
     }
 
-    /// The role that holds where one looks; tracked. Across all namespaces it is the highest that holds anywhere.
+    /// The role in the current namespace; tracked. Across all namespaces, it is the highest role held anywhere.
     pub(crate) fn role(self) -> Option<Role> {
         let viewer = self.viewer()?;
         match self.address.scope() {
@@ -55,8 +55,8 @@ impl Session {
         }
     }
 
-    /// Whose health one is told: that of all namespaces, for who may see them all, else that of the one where one
-    /// looks; tracked.
+    /// The scope of the health that is shown: all namespaces if the user may see them all, otherwise the current one;
+    /// tracked.
     pub(crate) fn health_of(self) -> Option<String> {
         let sees_all = self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some());
         match self.address.scope() {
@@ -65,12 +65,12 @@ impl Session {
         }
     }
 
-    /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server decides all the same.
+    /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks again in any case.
     pub(crate) fn operates(self) -> bool {
         self.role().is_some_and(Role::operates)
     }
 
-    /// Whether pages should offer to change what schedules are.
+    /// Whether pages should offer to change the definitions of schedules.
     pub(crate) fn edits(self) -> bool {
         self.role().is_some_and(Role::edits)
     }

@@ -52,7 +52,7 @@ pub(super) fn provide() {
     provide_context(ThemeChoice(choice));
 }
 
-/// Sets an attribute of the document, or takes it away.
+/// Sets or removes an attribute of the document.
 pub(super) fn set_root(name: &str, value: Option<&str>) {
     let Some(root) = document().document_element() else { return };
     let _unchanged = match value {

@@ -1,4 +1,5 @@
-//! Many calls, one action: at once for the first, and once more at the end of the window for all that came within it.
+//! Combines many calls into one action: at once for the first, and once more at the end of the window for all others
+//! in it.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::time::Moment;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttle {
     window_ms: i64,
-    /// When the window that is open ends, and whether a action waits for that.
+    /// The end of the open window, and whether an action waits for it.
     open: StoredValue<(i64, bool)>,
 }
 
@@ -19,7 +20,7 @@ impl Throttle {
         Self { window_ms, open: StoredValue::new((0, false)) }
     }
 
-    /// Does the action now, or at the end of the window; not at all if the owner has gone by then.
+    /// Runs the action now, or at the end of the window unless the owner is disposed by then.
     pub(crate) fn run(self, action: impl FnOnce() + 'static) {
         let now = Moment::now().millis();
         let Some((until, waits)) = self.open.try_get_value() else { return };

@@ -11,13 +11,13 @@ pub(super) fn provide() {
     provide_context(title);
 }
 
-/// Names the page, for as long as it is shown.
+/// Sets the page's name while the page is shown.
 pub(crate) fn use_title(name: impl Fn() -> String + 'static) {
     let title = expect_context::<Title>();
     Effect::new(move |_| title.0.set(name()));
 }
 
-/// The name of the page that is shown.
+/// The name of the current page.
 pub(crate) fn page_title() -> Signal<String> {
     expect_context::<Title>().0.into()
 }

@@ -1,4 +1,4 @@
-//! Whose clock times are shown on. Remembered.
+//! The clock on which times are shown. Remembered.
 
 use leptos::prelude::*;
 
@@ -7,11 +7,11 @@ use crate::time;
 
 const KEY: &str = "carillon.zone";
 
-/// Whose clock is meant.
+/// The choice of the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneChoice {
     Utc,
-    /// Each schedule's own zone; UTC where there is no schedule.
+    /// Each schedule's own zone; UTC for times without a schedule.
     Schedule,
     /// The browser's.
     Mine,
@@ -38,7 +38,7 @@ impl ZoneChoice {
         }
     }
 
-    /// The IANA zone that this choice means for a time of a schedule in `schedule`.
+    /// The IANA zone in which to show a time of a schedule in `schedule`.
     pub(crate) fn zone(&self, schedule: Option<&str>) -> String {
         match self {
             Self::Utc => "UTC".to_owned(),

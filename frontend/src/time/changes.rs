@@ -1,9 +1,10 @@
-//! When the clocks of a zone change, as this browser knows it: to show where to look, never to decide when something fires.
+//! When the clocks of a zone change, by this browser's data: used to find times worth showing, never to decide when
+//! something fires.
 
 use super::{Moment, Wall};
 
 const DAY_MS: i64 = 86_400_000;
-/// How far ahead is looked.
+/// How many days to look ahead.
 const DAYS: i64 = 400;
 
 /// The next changes of a zone's offset from `now` on, to the minute.

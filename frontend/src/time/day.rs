@@ -1,4 +1,4 @@
-//! A day of the calendar, without a zone.
+//! A calendar day, without a zone.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A day: how many lie between it and 1 January 1970.
+/// A day, as the number of days since 1 January 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Day(i64);
 
@@ -32,7 +32,7 @@ impl Day {
         )
     }
 
-    /// Reads `2026-12-24`, and what begins so.
+    /// Parses `2026-12-24`, and any text that begins like it.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -89,7 +89,7 @@ pub(crate) fn month_name(month: i64) -> &'static str {
     MONTHS.get(place).copied().unwrap_or_default()
 }
 
-/// How many days a month has.
+/// The number of days in a month.
 pub(crate) fn days_in(year: i64, month: i64) -> i64 {
     let (next_year, next) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
     Day::new(next_year, next, 1).0 - Day::new(year, month, 1).0

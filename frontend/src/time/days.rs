@@ -6,7 +6,7 @@ const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// A date as one reads it: `Wed 25 Nov`, with the year where it is not that of `now`.
+/// A date as users read it: `Wed 25 Nov`, with the year if it differs from that of `now`.
 pub(crate) fn day_words(date: &str, now: Moment) -> String {
     let today = Wall::read(now, "UTC").unwrap_or_default().date;
     words(date, &today).unwrap_or_else(|| date.to_owned())
@@ -22,7 +22,7 @@ fn words(date: &str, today: &str) -> Option<String> {
     Some(format!("{weekday} {day} {name}{year}"))
 }
 
-/// The last part of a zone's name, which people know it by: `Europe/Berlin` is `Berlin`.
+/// The last part of a zone's name, by which users know it: `Europe/Berlin` is `Berlin`.
 pub(crate) fn city(zone: &str) -> String {
     zone.rsplit('/').next().unwrap_or(zone).replace('_', " ")
 }

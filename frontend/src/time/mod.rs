@@ -1,9 +1,9 @@
-//! Time as people read it. The server speaks instants in UTC; here they become wall clocks.
+//! Time as users read it. The server uses instants in UTC; here they become wall-clock times.
 //!
-//! The browser's own `Intl` does the zones: it knows their rules, and the console stays small. Nothing here decides
-//! when anything fires; that is the server's calculator alone, so a page never disagrees with it.
+//! The browser's own `Intl` converts between zones: it knows their rules, and the console stays small. Nothing here
+//! decides when anything fires; only the server does, so a page never disagrees with it.
 //!
-//! - `day`: a day of the calendar, without a zone
+//! - `day`: a calendar day, without a zone
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
 //! - `changes`: when the clocks of a zone change

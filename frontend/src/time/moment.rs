@@ -9,12 +9,13 @@ use wasm_bindgen::JsValue;
 pub(crate) struct Moment(i64);
 
 impl Moment {
-    /// This browser's clock; it only serves "3 s ago", never a decision.
+    /// This browser's clock; used only for "3 s ago", never for a decision.
     pub(crate) fn now() -> Self {
         Self(Date::now() as i64)
     }
 
-    /// What a `datetime-local` field holds, on the browser's clock; `None` for what the browser does not take for a time.
+    /// Parses the value of a `datetime-local` field, on the browser's clock; `None` if the browser does not accept it
+    /// as a time.
     pub(crate) fn parse_local(text: &str) -> Option<Self> {
         let millis = Date::parse(text);
         millis.is_finite().then_some(Self(millis as i64))
@@ -32,12 +33,12 @@ impl Moment {
         self.0
     }
 
-    /// Milliseconds from `earlier` to this instant; negative when it lies before.
+    /// Milliseconds from `earlier` to this instant; negative if this instant is the earlier one.
     pub(crate) fn since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
     }
 
-    /// So many milliseconds later, or earlier.
+    /// This instant shifted by this many milliseconds, earlier if negative.
     pub(crate) fn later(self, millis: i64) -> Self {
         Self(self.0 + millis)
     }
@@ -64,7 +65,7 @@ impl Serialize for Moment {
     }
 }
 
-/// Reads `2026-11-21T09:33:30.123456Z`, with any offset; what is finer than a millisecond is left out.
+/// Parses `2026-11-21T09:33:30.123456Z`, with any offset; digits below a millisecond are dropped.
 fn millis(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -87,7 +88,7 @@ fn millis(text: &str) -> Option<i64> {
     Some((minutes * 60 + second) * 1_000 + fraction)
 }
 
-/// Days from 1970 on to a date. A year begins in March here, so that a leap day is its last.
+/// Days from 1970 to a date. A year begins in March here, so that a leap day is its last day.
 pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,7 +1,7 @@
 //! An instant on the clock of a zone.
 //!
-//! Making an `Intl.DateTimeFormat` costs a hundred times what using one does, so one is kept for each zone in use.
-//! It is made through `Reflect`, because the constructor throws for a zone that this browser does not know.
+//! Creating an `Intl.DateTimeFormat` costs a hundred times as much as using one, so one is cached for each zone in
+//! use. It is created through `Reflect`, because the constructor throws for a zone that this browser does not know.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -15,7 +15,7 @@ thread_local! {
     static BROWSER_ZONE: String = make("").ok().and_then(|format| zone_of(&format)).unwrap_or_else(|| "UTC".to_owned());
 }
 
-/// What a clock on the wall of a zone shows.
+/// The wall-clock time of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wall {
     /// `2026-11-21`

@@ -13,7 +13,7 @@ pub(crate) fn duration(millis: i64) -> String {
     }
 }
 
-/// A whole number of seconds, as one configures it: `90 s` is `1 min 30 s`.
+/// A whole number of seconds, as in settings: `90 s` is `1 min 30 s`.
 pub(crate) fn seconds(total: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     for (index, (size, name)) in UNITS.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(crate) fn seconds(total: i64) -> String {
     "0 s".to_owned()
 }
 
-/// How far an instant lies from now: `in 4 min`, `3 s ago`, `now`. `millis` is positive for the future.
+/// The distance of an instant from now: `in 4 min`, `3 s ago`, `now`. `millis` is positive for the future.
 pub(crate) fn distance(millis: i64) -> String {
     let far = millis.abs() / 1_000;
     let words = match far {
@@ -43,13 +43,13 @@ pub(crate) fn distance(millis: i64) -> String {
     if millis > 0 { format!("in {words}") } else { format!("{words} ago") }
 }
 
-/// A number as one types it: `300`, `0.2`. JSON's writer does it, which is here anyway.
+/// A number as users type it: `300`, `0.2`. The JSON serializer writes it, since it is compiled in anyway.
 pub(crate) fn decimal(value: f64) -> String {
     let text = serde_json::Value::from(value).to_string();
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// Thousands apart: `86 400`, with a narrow space that does not break.
+/// Groups thousands: `86 400`, with a narrow no-break space.
 pub(crate) fn grouped(count: i64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + 8);

@@ -1,5 +1,5 @@
-//! Browsers in which a user has signed in before. While others guess at that user's password and
-//! have used up what its name allows, such a browser still has guesses of its own.
+//! Browsers in which a user has signed in before. If others guess at that user's password and have
+//! used up the guesses for the name, such a browser still has guesses of its own.
 
 use rand::{TryRngCore, rngs::OsRng};
 use sha2::{Digest, Sha256};
@@ -11,22 +11,22 @@ use crate::{
     store::{Store, StoreError, devices},
 };
 
-/// The maximum number of browsers that are remembered of one user.
+/// Maximum number of remembered browsers of one user.
 const MAX_DEVICES: u64 = 20;
 
-/// What identifies a browser: the value of a cookie that only it has.
+/// Identifies a browser: the value of a cookie that only it has.
 #[derive(Clone)]
 pub struct Device(String);
 
 impl Device {
-    /// One that no browser has yet: 192 random bits.
+    /// A new one: 192 random bits.
     pub fn new() -> Result<Self, PeopleError> {
         let mut random = [0_u8; 24];
         OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
         Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// What a browser sent; `None` if it cannot be one of ours.
+    /// Parses what a browser sent; `None` if it cannot be one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let is_ours = text.len() == 48 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_ours.then(|| Self(text.to_owned()))
@@ -61,7 +61,7 @@ impl Device {
         store.commit(tx).await
     }
 
-    /// Counts an attempt at the password of the user of that name among the device's own.
+    /// Counts an attempt at the password of the user of that name against the device's own limit.
     pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), Hindrance> {
         guesses.count(&[Key::Device(self.id(name))]).await
     }

@@ -6,13 +6,13 @@ pub enum PeopleError {
     /// A value cannot be accepted.
     #[error("accept the {field}{}: it {problem}; {help}", quoted(value))]
     BadInput {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What was given; empty for a password.
+        /// The given value; empty for a password.
         value: String,
         /// What is wrong.
         problem: String,
-        /// What would be right.
+        /// What would be valid.
         help: &'static str,
     },
     /// The name is taken.
@@ -34,7 +34,7 @@ pub enum PeopleError {
         /// The name.
         name: String,
     },
-    /// Nobody who may do everything could sign in any more.
+    /// No administrator of the instance could sign in any more.
     #[error(
         "disable '{name}': it is the last administrator who can sign in; make another one first, \
          or say --force"
@@ -51,13 +51,13 @@ pub enum PeopleError {
     Store(StoreError),
 }
 
-/// The value, but for one that is not to be said, such as a password.
+/// The value, unless it must not be shown, such as a password.
 fn quoted(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" '{value}'") }
 }
 
 impl PeopleError {
-    /// What the store says about adding `name`.
+    /// Converts a store error from adding `name`.
     pub(super) fn adding(what: &'static str, name: &str) -> impl FnOnce(StoreError) -> Self {
         let name = name.to_owned();
         move |error| {

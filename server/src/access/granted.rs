@@ -11,25 +11,25 @@ use crate::{
     store::{Store, StoreError, memberships},
 };
 
-/// How far what groups at an identity provider give counts here. It is asked for them at a sign-in
-/// only, so what it gave must not outlive that for long, nor the provider itself: tokens would keep
-/// it for ever.
+/// Limits on the grants that come from groups at an identity provider. The provider is queried only
+/// at a sign-in, so its grants must not outlive that for long, nor the provider itself: tokens
+/// would otherwise keep them for ever.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Elsewhere<'a> {
     /// The provider of this server.
     pub issuer: Option<&'a str>,
-    /// For how long after a sign-in.
+    /// How long the grants last after a sign-in.
     pub lasts: Duration,
 }
 
 impl<'a> Elsewhere<'a> {
-    /// As configured: for as long as a session lasts.
+    /// As configured: as long as a session lasts.
     pub fn of(config: &'a Config) -> Self {
         let issuer = config.oidc.as_ref().map(|oidc| &*oidc.issuer);
         Self { issuer, lasts: config.session.absolute.0 }
     }
 
-    /// What counts of that for a user now.
+    /// The grants that currently count for a user.
     pub fn given<'u>(&self, user: &'u user::Model, now: DateTime<Utc>) -> &'u [GivenGrant] {
         let plain = |issuer: &'_ str| issuer.trim_end_matches('/').to_owned();
         let theirs = user.issuer.as_deref().map(plain);
@@ -44,7 +44,7 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// What a user may do everywhere, and in the namespaces of which they are a member.
+/// A user's grants everywhere, and in the namespaces of which they are a member.
 pub async fn grants_of<C: ConnectionTrait>(
     connection: &C,
     user: &user::Model,
@@ -65,7 +65,7 @@ pub async fn grants_of<C: ConnectionTrait>(
     Ok(Grants::new(everywhere, there).with(elsewhere))
 }
 
-/// A person who has signed in, with what they may do now.
+/// A signed-in person, with their current grants.
 pub async fn user_viewer(
     (store, clock): (&Store, &Clock),
     elsewhere: Elsewhere<'_>,

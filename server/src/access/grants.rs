@@ -1,20 +1,20 @@
-//! What somebody may do, and where.
+//! What a caller may do, and where.
 //!
-//! A grant holds everywhere or in one namespace; where several hold, the strongest counts. Seeing
-//! payloads (contexts, outputs, logs) is granted beside the role: whoever operates need not read
-//! what passes through. Editors see them in any case, since they decide where they go.
+//! A grant applies everywhere or in one namespace; if several apply, the strongest counts. Seeing
+//! payloads (contexts, outputs, logs) is granted separately from the role: operators need not read
+//! what passes through. Editors see payloads in any case, since they decide where they go.
 
 use std::collections::BTreeMap;
 
 use entity::user::Role;
 use uuid::Uuid;
 
-/// What may be done in one place.
+/// What is allowed in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The role there.
     pub role: Role,
-    /// Whether payloads are shown, too.
+    /// Whether payloads are shown as well.
     pub sees_payloads: bool,
 }
 
@@ -24,7 +24,7 @@ impl Grant {
         self.sees_payloads || self.role >= Role::Editor
     }
 
-    /// What both give together.
+    /// The union of both.
     fn joined(self, other: Self) -> Self {
         Self {
             role: self.role.max(other.role),
@@ -32,7 +32,7 @@ impl Grant {
         }
     }
 
-    /// What neither refuses.
+    /// The intersection of both.
     fn met(self, other: Self) -> Self {
         Self {
             role: self.role.min(other.role),
@@ -41,7 +41,7 @@ impl Grant {
     }
 }
 
-/// All that somebody was granted.
+/// All grants of a caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     everywhere: Option<Grant>,
@@ -49,7 +49,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// What holds everywhere, and what holds in single namespaces beside that.
+    /// Grants that apply everywhere, and additional ones in single namespaces.
     pub fn new(
         everywhere: Option<Grant>,
         namespaces: impl IntoIterator<Item = (Uuid, Grant)>,
@@ -57,7 +57,7 @@ impl Grants {
         Self { everywhere, namespaces: namespaces.into_iter().collect() }
     }
 
-    /// These and others, each in one namespace or everywhere.
+    /// These grants and others, each in one namespace or everywhere.
     #[must_use]
     pub fn with(mut self, others: impl IntoIterator<Item = (Option<Uuid>, Grant)>) -> Self {
         for (namespace, grant) in others {
@@ -78,7 +78,7 @@ impl Grants {
         Self::new(Some(Grant { role, sees_payloads: true }), [])
     }
 
-    /// What holds in a namespace.
+    /// The effective grant in a namespace.
     pub fn within(&self, namespace: Uuid) -> Option<Grant> {
         let there = self.namespaces.get(&namespace).copied();
         match (self.everywhere, there) {
@@ -87,7 +87,7 @@ impl Grants {
         }
     }
 
-    /// The role that holds in every namespace.
+    /// The role that applies in every namespace.
     pub fn role_everywhere(&self) -> Option<Role> {
         self.everywhere.map(|grant| grant.role)
     }
@@ -97,18 +97,18 @@ impl Grants {
         self.everywhere.is_some_and(Grant::shows_payloads)
     }
 
-    /// The highest role that holds anywhere.
+    /// The highest role held anywhere.
     pub fn strongest(&self) -> Option<Role> {
         let roles = self.namespaces.values().chain(&self.everywhere);
         roles.map(|grant| grant.role).max()
     }
 
-    /// The namespaces that are granted one by one.
+    /// The namespaces with individual grants.
     pub fn namespaces(&self) -> impl Iterator<Item = (Uuid, Grant)> {
         self.namespaces.iter().map(|(id, grant)| (*id, *grant))
     }
 
-    /// What of this a token has that carries `limit`, in one namespace or in all.
+    /// The part of these grants that a token with `limit` has, in one namespace or in all.
     pub fn limited(&self, limit: Grant, namespace: Option<Uuid>) -> Self {
         match namespace {
             Some(id) => {

@@ -1,9 +1,9 @@
-//! Guesses at passwords, counted once for all nodes and kept over restarts.
+//! Counts guesses at passwords, once for all nodes and across restarts.
 //!
-//! The database has what counts. What is known of it here stands in front: who has nothing left is
-//! told so without a question, so that guessing, which is for strangers, writes no more than the
-//! allowances let it. What is here knows only of guesses that the database has taken, or has
-//! refused, so it never refuses somebody whom that would let in, but for moments.
+//! The database's counts are decisive. This node's own knowledge comes first: a caller without
+//! guesses left is refused without a query, so guessing, which strangers can do, causes no more
+//! writes than the limits allow. This node knows only guesses that the database has accepted or
+//! refused, so it never refuses a caller whom the database would admit, except for moments.
 
 use std::{
     net::IpAddr,
@@ -20,22 +20,23 @@ use crate::{
     },
 };
 
-/// Beyond so many rows those go that say least. Each is one name, address or both.
+/// Maximum number of rows; beyond it the least informative ones are removed. Each is for one name,
+/// address or both.
 const MAX: u32 = 100_000;
-/// They are looked through so often, and after so many guesses.
+/// The rows are pruned at this interval, and after this many guesses.
 const LOOK: Duration = Duration::from_secs(60);
 const MANY: u32 = 1_000;
 
-/// Why nobody may guess now.
+/// Why a guess is not allowed now.
 #[derive(Debug)]
 pub enum Hindrance {
-    /// There were too many; one more in so long.
+    /// There were too many; the next is allowed after this time.
     Wait(Duration),
-    /// It is not known how many there were.
+    /// The number of guesses is unknown.
     Unknown(StoreError),
 }
 
-/// Counts attempts to sign in. Successful ones are given back.
+/// Counts attempts to sign in. Successful ones are taken back.
 #[derive(Debug)]
 pub struct Guesses {
     store: Store,
@@ -44,7 +45,7 @@ pub struct Guesses {
     looked: Mutex<Looked>,
 }
 
-/// When rows were looked through, and how many guesses there were since.
+/// When the rows were last pruned, and the number of guesses since.
 #[derive(Debug, Default)]
 struct Looked {
     at: Option<Instant>,
@@ -52,19 +53,19 @@ struct Looked {
 }
 
 impl Guesses {
-    /// Those that the database has.
+    /// Guesses counted in that database.
     pub fn new(store: Store, clock: Clock) -> Self {
         let known = Limiter::new(clock.clone());
         Self { store, clock, known, looked: Mutex::default() }
     }
 
-    /// Counts an attempt, or says why there may be none.
+    /// Counts an attempt, or returns why it is not allowed.
     pub async fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Hindrance> {
         self.count(&keys(name, address)).await
     }
 
-    /// Counts what somebody begins without a name, in the same way. It is forgiven under an empty
-    /// one.
+    /// Counts a sign-in that begins without a name, in the same way. It is forgiven with an empty
+    /// name.
     pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
         self.count(&[Key::Address(network(address))]).await
     }
@@ -108,7 +109,7 @@ impl Guesses {
         }
     }
 
-    /// Keeps the table small. That it could not be done holds up nobody who signs in.
+    /// Keeps the table small. A failure does not hold up the sign-in.
     async fn look_through(&self) {
         let now = self.clock.instant();
         {

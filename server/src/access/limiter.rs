@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{clock::Clock, store::guesses::Guess};
 
-/// So many attempts at once, and one more after each pause.
+/// This many attempts at once, and one more after each pause.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
     burst: f64,
@@ -22,20 +22,21 @@ const PAIR: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) }
 const DEVICE: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) };
 /// Guesses at any names from one address.
 const ADDRESS: Allowance = Allowance { burst: 30.0, pause: Duration::from_secs(5) };
-/// Guesses at one name from all addresses together. Its owner shares it, so it is wide.
+/// Guesses at one name from all addresses together. The limit is high, as the name's owner shares
+/// it.
 const NAME: Allowance = Allowance { burst: 60.0, pause: Duration::from_secs(2) };
 
-/// Beyond so many, the oldest are forgotten.
+/// Beyond this number, the oldest entries are dropped.
 const REMEMBERED: usize = 20_000;
 
-/// Counts attempts, those of this process alone. Successful ones are given back.
+/// Counts attempts in this process alone. Successful ones are taken back.
 #[derive(Debug)]
 pub struct Limiter {
     clock: Clock,
     buckets: Mutex<HashMap<Key, Bucket>>,
 }
 
-/// Whose allowance it is.
+/// What an allowance belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Pair(String, IpAddr),
@@ -55,7 +56,7 @@ impl Key {
         }
     }
 
-    /// The same for the database. Whatever was typed in becomes a hash.
+    /// The same for the database. Everything that was typed in is hashed.
     pub(super) fn guess(&self) -> Guess {
         let text = match self {
             Self::Pair(name, address) => format!("pair\0{address}\0{name}"),
@@ -70,7 +71,7 @@ impl Key {
     }
 }
 
-/// What is left at an instant; it fills up by itself.
+/// What is left at an instant; it refills over time.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     left: f64,
@@ -86,17 +87,17 @@ impl Bucket {
 }
 
 impl Limiter {
-    /// Nothing was tried yet.
+    /// A limiter without any attempts yet.
     pub fn new(clock: Clock) -> Self {
         Self { clock, buckets: Mutex::default() }
     }
 
-    /// Counts an attempt, or says how long to wait before the next.
+    /// Counts an attempt, or returns how long to wait before the next.
     pub fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Duration> {
         self.count(&keys(name, address))
     }
 
-    /// Takes one from each of these, or says how long to wait until there is one.
+    /// Takes one from each of these, or returns how long to wait until that is possible.
     pub(super) fn count(&self, keys: &[Key]) -> Result<(), Duration> {
         let now = self.clock.instant();
         let mut buckets = self.locked();
@@ -123,7 +124,7 @@ impl Limiter {
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
-    /// What is left is what others say: so much time is missing until it is full.
+    /// Adopts the database's state: this much time is missing until the allowance is full.
     pub(super) fn learn(&self, key: &Key, missing: Duration) {
         let Allowance { burst, pause } = key.allowance();
         let left = burst - missing.as_secs_f64() / pause.as_secs_f64();
@@ -136,7 +137,7 @@ impl Limiter {
         self.give_back(&keys(name, address));
     }
 
-    /// Gives one back to each of the allowances.
+    /// Returns one to each of the allowances.
     pub(super) fn give_back(&self, keys: &[Key]) {
         let mut buckets = self.locked();
         for key in keys {
@@ -151,14 +152,14 @@ impl Limiter {
     }
 }
 
-/// The allowances that an attempt is taken from.
+/// The allowances that an attempt uses.
 pub(super) fn keys(name: &str, address: IpAddr) -> [Key; 3] {
     let name: String = name.chars().take(128).collect();
     let address = network(address);
     [Key::Pair(name.clone(), address), Key::Address(address), Key::Name(name)]
 }
 
-/// Who has one IPv6 address has its whole network of 64 bits.
+/// The owner of one IPv6 address usually has its whole /64 network.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -169,7 +170,7 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Buckets that are full again say nothing; if those are too few, the oldest half goes.
+/// Drops full buckets, which carry no information; if those are too few, also the oldest half.
 fn forget(buckets: &mut HashMap<Key, Bucket>, now: Instant) {
     buckets.retain(|key, bucket| {
         let allowance = key.allowance();

@@ -1,26 +1,26 @@
-//! People and programs: who may come in, and how they prove it.
+//! People and programs: who may sign in, and how they prove their identity.
 //!
-//! Promises: a password is kept only as an Argon2id hash and a token only as a SHA-256; both are
-//! shown at most once, when they are made. Checking a password takes as long for a name that does
-//! not exist as for one that does, and never holds up the reactor. Every change is in the audit
+//! Promises: a password is stored only as an Argon2id hash and a token only as a SHA-256; both are
+//! shown at most once, when they are created. Checking a password takes as long for a name that
+//! does not exist as for one that does, and never blocks the reactor. Every change is in the audit
 //! log.
 //!
-//! What people order of one another over the API is among the commands; here is what those, the
-//! shell and the ways in share.
+//! The API's operations on people are among the commands; this module contains what those, the
+//! shell and the sign-in endpoints share.
 //!
 //! - `password`: hashing and checking, off the reactor
 //! - `users`: adding, disabling, signing in
-//! - `names`: what a name may be, and which names look alike
+//! - `names`: which names are valid, and which look alike
 //! - `devices`: browsers in which a user has signed in before
-//! - `tokens`: making, revoking, recognising
-//! - `rights`: who is asking, and what that lets them do; `grants`: where
-//! - `refused`: why somebody may not
-//! - `granted`: what a user may do
-//! - `moment`: for how long a node goes by what it has found out about them
-//! - `guesses`: guessing passwords takes longer than anybody has, on all nodes together; `limiter`:
-//!   what one node knows of that
-//! - `oidc`: signing in by an identity provider
-//! - `error`: why it was refused
+//! - `tokens`: creating, revoking, recognising
+//! - `rights`: the caller, and what they may do; `grants`: in which namespaces
+//! - `refused`: why a caller may not do something
+//! - `granted`: a user's current grants
+//! - `moment`: how long a node caches what it looked up about callers
+//! - `guesses`: limits password guesses, on all nodes together; `limiter`: the part that one node
+//!   knows
+//! - `oidc`: signing in through an identity provider
+//! - `error`: why a change was refused
 
 mod devices;
 mod error;
@@ -62,7 +62,7 @@ use crate::{
     store::{StoreError, audit},
 };
 
-/// Writes down what `who` did to the user or token `subject`.
+/// Audits what `who` did to the user or token `subject`.
 async fn record<C: ConnectionTrait>(
     tx: &C,
     clock: &Clock,

@@ -1,9 +1,9 @@
-//! For how long a node goes by what it has found out about somebody.
+//! How long a node caches what it looked up about a caller.
 //!
-//! Nodes do not look at a token for each request: what one has found holds for a tenth of a second
-//! from when it began to look. And whoever changes what somebody may do is answered that much after
-//! the commit. So the change counts for every request that comes after the answer, on all nodes, and
-//! none has to tell the others.
+//! Nodes do not look up a token for each request: a result is valid for a tenth of a second from
+//! the start of the lookup. And a change of rights is answered that much after the commit. So the
+//! change applies to every request after the response, on all nodes, and no node has to notify the
+//! others.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::{
     store::{DatabaseTransaction, Store, StoreError},
 };
 
-/// So long holds what was found.
+/// How long a lookup's result is valid.
 const LASTS: Duration = Duration::from_millis(100);
 
-/// When somebody began to look, or came.
+/// When a lookup began, or a caller arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     instant: Instant,
@@ -25,7 +25,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This one.
+    /// The current moment.
     pub fn of(clock: &Clock) -> Self {
         Self { instant: clock.instant(), at: clock.now() }
     }
@@ -35,16 +35,16 @@ impl Moment {
         self.instant >= other.instant
     }
 
-    /// Whether what was found by then still holds.
+    /// Whether a result from this moment is still valid.
     pub fn is_recent(&self, clock: &Clock) -> bool {
         let now = Self::of(clock);
-        // While a machine sleeps the one clock stands still; the other one may be set.
+        // While a machine sleeps, the monotonic clock stands still; the wall clock may be set.
         let lasts = TimeDelta::from_std(LASTS).unwrap_or_default();
         now.instant.duration_since(self.instant) < LASTS && (now.at - self.at).abs() < lasts
     }
 }
 
-/// Commits a change of what somebody may do. It counts everywhere when this returns.
+/// Commits a change of rights. It applies everywhere when this returns.
 pub(crate) async fn commit_rights(
     store: &Store,
     tx: DatabaseTransaction,
@@ -54,8 +54,8 @@ pub(crate) async fn commit_rights(
     Ok(())
 }
 
-/// Waits until what was committed counts everywhere: by the machine's own time, whatever clock
-/// schedules live by, as it is about other processes.
+/// Waits until a committed change applies everywhere: by the machine's own time, whatever clock the
+/// schedules use, as it concerns other processes.
 pub(crate) async fn rights_count() {
     Clock::system().sleep(LASTS).await;
 }

@@ -2,10 +2,10 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::PeopleError;
 
-/// The audit log's names for what is no user: no user or token may have one of them.
+/// The audit log's names for actors that are not users: no user or token may have one of them.
 const RESERVED: [&str; 3] = ["cli", "system", "token"];
 
-/// Checks the name of a user or token: it can be typed, and cannot be taken for a reserved name.
+/// Checks the name of a user or token: it can be typed, and cannot be mistaken for a reserved name.
 pub(crate) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
     let allowed = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
     let problem = if name.is_empty() {
@@ -24,8 +24,8 @@ pub(crate) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleEr
     Err(PeopleError::BadInput { field, value, problem: problem.to_owned(), help })
 }
 
-/// What names that look alike have in common: `Admin`, `admin` and `аdmin` with a Cyrillic `а` share
-/// one key (the skeleton of Unicode's TS 39 over the lower-case name). Two users never do.
+/// A key shared by names that look alike: `Admin`, `admin` and `аdmin` with a Cyrillic `а` have the
+/// same key (the skeleton of Unicode's TS 39 over the lower-case name). Two users never do.
 pub(crate) fn name_key(name: &str) -> String {
     skeleton(&name.to_lowercase()).collect()
 }

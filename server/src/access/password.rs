@@ -10,16 +10,16 @@ use zxcvbn::{Score, zxcvbn};
 
 use super::PeopleError;
 
-/// Each hash takes a core for a while and 19 MiB: so many at once, the others wait.
+/// Each hash takes a core for a while and 19 MiB: this many run at once, the others wait.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
-/// Of nobody's password: so that an unknown name takes as long as a known one.
+/// A hash that belongs to no user, so that an unknown name takes as long as a known one.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Y2FyaWxsb24tbm9ib2R5$\
     AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// A password that nobody has to think up: 120 random bits.
+/// A random password: 120 bits.
 pub fn random_password() -> Result<SecretString, PeopleError> {
-    // Without look-alikes; 32 of them, so that each byte's low bits choose fairly.
+    // Without look-alikes; 32 letters, so that the low bits of each byte choose evenly.
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0_u8; 24];
     OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
@@ -27,12 +27,12 @@ pub fn random_password() -> Result<SecretString, PeopleError> {
     Ok(letters.collect::<String>().into())
 }
 
-/// How much of a password its strength is estimated by: the estimate's cost grows with the square of
-/// the length.
+/// How much of a password is used to estimate its strength: the cost of the estimate grows with the
+/// square of the length.
 const MAX_ESTIMATED: usize = 64;
 
-/// Refuses a password that is short, or that is among the first that are tried for the user of that
-/// name: common ones, words and dates, keyboard rows, repetitions, the name itself.
+/// Refuses a password that is short, or that is among the first guesses for the user of that name:
+/// common ones, words and dates, keyboard rows, repetitions, the name itself.
 pub(crate) fn check(password: &SecretString, name: &str) -> Result<(), PeopleError> {
     let text = password.expose_secret();
     let length = text.chars().count();
@@ -63,20 +63,20 @@ pub(crate) async fn hash(password: SecretString) -> Result<String, PeopleError> 
     .await
 }
 
-/// Tells two password hashes apart, and says nothing about either.
+/// Distinguishes two password hashes without revealing anything about them.
 pub fn mark(password_hash: &str) -> String {
     let digest = Sha256::digest(password_hash);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether the password is the one of that hash. Without a hash it is not, and takes as long.
+/// Whether the password matches that hash. Without a hash it does not, but takes as long.
 pub(crate) async fn verify(
     password: SecretString,
     hash: Option<String>,
 ) -> Result<bool, PeopleError> {
     off_the_reactor(move || {
         let stored = PasswordHash::new(hash.as_deref().unwrap_or(NOBODY))?;
-        // The same line for everybody: the test that no name costs less counts it.
+        // The same line for everybody: the test that no name costs less counts these lines.
         tracing::debug!(cost = %stored.params, "computes a password's hash");
         let given = password.expose_secret().as_bytes();
         match Argon2::default().verify_password(given, &stored) {

@@ -1,22 +1,22 @@
-//! Why somebody may not do what they ask for.
+//! Why a caller may not do something.
 
 use entity::user::Role;
 use sea_orm::ActiveEnum;
 
 use crate::model::cut;
 
-/// What somebody may not, or what is to them as if it were not there.
+/// What a caller may not do, or what does not exist for them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// There is no such thing.
+    /// There is no such object.
     #[error("there is no {what} {which:?}")]
     NotFound {
         /// `schedule`, `run`, ...
         what: &'static str,
-        /// The key or name that was asked for.
+        /// The key or name that was requested.
         which: String,
     },
-    /// Their token does not open that queue.
+    /// The caller's token gives no access to that queue.
     #[error("this token does not open the queue {name:?}; take one that names it")]
     Queue {
         /// The queue.
@@ -25,7 +25,7 @@ pub enum Refused {
     /// Their role does not allow it.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
-        /// The least role that may.
+        /// The lowest role that suffices.
         needs: Role,
         /// The caller's, if they have one there.
         has: Option<Role>,
@@ -41,7 +41,7 @@ impl Refused {
     }
 }
 
-/// The role that is missing, and the one that is there.
+/// The required role, and the caller's.
 pub(crate) fn forbidden(needs: Role, has: Option<Role>, everywhere: bool) -> String {
     let (needs, place) = (needs.to_value(), if everywhere { " in every namespace" } else { "" });
     match has {

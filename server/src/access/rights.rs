@@ -1,48 +1,48 @@
-//! What somebody may do, as values that a command asks for.
+//! Permissions, as values that commands require.
 //!
-//! A right can only be made here, from a viewer whose grants carry it: a command that takes an
-//! [`Operator`] cannot be called by anybody less, and forgetting the check does not compile. The
-//! right says that its holder may do so somewhere; whether they may in the namespace of what they
-//! named, its [`Permit`] says, and without that no command reads a row for them. What is in a
-//! namespace of which somebody is no member is to them as if it did not exist.
+//! A permission can only be created here, from a viewer with sufficient grants: a command that
+//! takes an [`Operator`] cannot be called by anybody with less, and forgetting the check does not
+//! compile. The permission says that its holder may do something somewhere; its [`Permit`] says
+//! whether they may in the namespace of the named object, and no command reads a row for them
+//! without it. For a caller who is not a member of a namespace, its contents do not exist.
 
 use entity::user::Role;
 use uuid::Uuid;
 
 use super::{Grants, Refused};
 
-/// Who is asking.
+/// The caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Viewer {
     /// The user's or the token's key.
     pub id: Uuid,
-    /// Its name, as the audit log keeps it.
+    /// Its name in the audit log.
     pub name: String,
     /// A person or a program.
     pub kind: ViewerKind,
     /// What it may do, and where.
     pub grants: Grants,
-    /// From where it asks: an address, or `cli`.
+    /// The caller's address, or `cli`.
     pub source: String,
-    /// Why it asks, if it says so for whatever it orders.
+    /// The reason for its changes, if it gives one in advance.
     pub reason: Option<String>,
-    /// The key, hashed, of the session that it asks by.
+    /// The hashed key of its session.
     pub session: Option<String>,
-    /// What a worker's token opens beside: it may pull from these queues, and nothing else.
+    /// The queues of a worker's token: it may pull from these, and do nothing else.
     pub queues: Option<Queues>,
 }
 
-/// What a worker's token opens.
+/// The queues of a worker's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queues {
-    /// Where.
+    /// In which namespaces.
     pub grants: Grants,
-    /// By their names.
+    /// The names of the queues.
     pub names: Vec<String>,
 }
 
 impl Viewer {
-    /// Somebody who gives no reason beforehand.
+    /// A viewer without a reason given in advance.
     pub fn new(
         id: Uuid,
         name: impl Into<String>,
@@ -54,7 +54,7 @@ impl Viewer {
         Self { id, name, kind, grants, source, reason: None, session: None, queues: None }
     }
 
-    /// The right over the instance itself.
+    /// The permission over the instance itself.
     pub fn owner(&self) -> Result<Owner, Refused> {
         let has = self.grants.role_everywhere();
         if has == Some(Role::Admin) {
@@ -65,7 +65,7 @@ impl Viewer {
     }
 
     /// Whether they may pull tasks from these queues of a namespace: a worker's token from its own,
-    /// anybody else as an operator.
+    /// other callers as an operator.
     pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
         let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
         let Some(grant) = grants.within(namespace) else {
@@ -93,18 +93,18 @@ impl Viewer {
 /// A person or a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewerKind {
-    /// Signed in with a session.
+    /// A person, signed in with a session.
     User,
-    /// Came with a bearer token.
+    /// A program, with a bearer token.
     Token,
 }
 
-/// The right over people, namespaces and tokens: that of an administrator everywhere.
+/// The permission over people, namespaces and tokens: that of an administrator everywhere.
 #[derive(Clone, Debug)]
 pub struct Owner(Viewer);
 
 impl Owner {
-    /// Who holds it.
+    /// The holder.
     pub fn who(&self) -> &Viewer {
         &self.0
     }
@@ -118,13 +118,13 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    /// Who holds the right.
+    /// The holder of the permission.
     pub(crate) fn who(self) -> &'a Viewer {
         self.who
     }
 
-    /// Refuses what lies in a namespace in which the right does not hold: to strangers there is no
-    /// `what` of that key or name, members with too low a role are told so.
+    /// Refuses objects in a namespace that the permission does not cover: for strangers there is no
+    /// `what` of that key or name, while members get an error that names their role.
     pub fn over(
         self,
         namespace: Uuid,
@@ -149,12 +149,12 @@ macro_rules! right {
         pub struct $name(Viewer);
 
         impl $name {
-            /// Who holds it.
+            /// The holder.
             pub fn who(&self) -> &Viewer {
                 &self.0
             }
 
-            /// What it is worth in a namespace.
+            /// The permit to check per namespace.
             pub fn permit(&self) -> Permit<'_> {
                 Permit { who: &self.0, needs: $role }
             }
@@ -175,25 +175,25 @@ macro_rules! right {
 }
 
 right!(
-    /// The right to look.
+    /// The permission to view.
     Reader,
     viewer,
     Role::Viewer
 );
 right!(
-    /// The right to trigger, cancel, retry, pause, resume and backfill.
+    /// The permission to trigger, cancel, retry, pause, resume and backfill.
     Operator,
     operator,
     Role::Operator
 );
 right!(
-    /// The right to make, change and delete schedules and workflows, and to deploy modules.
+    /// The permission to create, change and delete schedules and workflows, and to deploy modules.
     Editor,
     editor,
     Role::Editor
 );
 right!(
-    /// The right over the members of a namespace, its secrets, and what it keeps.
+    /// The permission over the members of a namespace, its secrets, and its retention.
     Admin,
     admin,
     Role::Admin

@@ -14,24 +14,24 @@ use crate::{
     store::{Store, StoreError, tokens, users},
 };
 
-/// What every token begins with, so that a leaked one is recognised as ours.
+/// The prefix of every token, so that a leaked one can be recognised.
 pub(crate) const PREFIX: &str = "car_";
 
-/// The last use is written down so often at the most.
+/// The time of the last use is stored at most this often.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 
-/// A token to be.
+/// A token to create.
 #[derive(Debug)]
 pub struct NewToken {
-    /// Unique among those that stand for nobody; for people.
+    /// Unique among the tokens that act for no user; for people.
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// From then on it is void.
+    /// When it expires.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// Makes a token. Only its hash is kept: this is the one time that it is seen.
+/// Creates a token. Only its hash is stored: this is the only time that it is shown.
 pub async fn create_token(
     owner: &Owner,
     store: &Store,
@@ -64,14 +64,14 @@ pub async fn create_token(
     Ok(text.into())
 }
 
-/// A new token's text.
+/// The text of a new token.
 pub(crate) fn random(prefix: &str) -> Result<String, PeopleError> {
     let mut random = [0_u8; 32];
     OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
     Ok(format!("{prefix}{}", hex(&random)))
 }
 
-/// Takes a token back, by its name or as `owner/name`; false if it was taken back before.
+/// Revokes a token, by its name or as `owner/name`; false if it was already revoked.
 pub async fn revoke_token(
     owner: &Owner,
     store: &Store,
@@ -96,36 +96,36 @@ pub async fn revoke_token(
     Ok(revoked)
 }
 
-/// Whom a token stands for, wherever they come from.
+/// The user or program that a token acts for, independent of the client's address.
 #[derive(Clone, Debug)]
 pub struct Holder {
     id: Uuid,
     name: String,
     grants: Grants,
-    /// The only queues that it opens, if it is a worker's.
+    /// The only queues that it gives access to, if it is a worker's.
     queues: Option<Vec<String>>,
     expires_at: Option<Timestamp>,
 }
 
 impl Holder {
-    /// Whether the token has not expired since it was looked at.
+    /// Whether the token has not expired since it was looked up.
     pub fn is_live(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_none_or(|end| end.utc() > now)
     }
 
-    /// The same who asks from somewhere.
+    /// The viewer with the client's address.
     pub fn viewer(self, source: String) -> Viewer {
         let Self { id, name, grants, queues, .. } = self;
         let Some(names) = queues else {
             return Viewer::new(id, name, ViewerKind::Token, grants, source);
         };
-        // To everything but queues it opens nothing.
+        // It gives access to nothing but queues.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
         Viewer { queues: Some(Queues { grants, names }), ..viewer }
     }
 }
 
-/// Whom the token of that [hash](token_hash) stands for, if they may still come in.
+/// The holder of the token with that [hash](token_hash), if they may still sign in.
 pub async fn token_holder(
     (store, clock): (&Store, &Clock),
     elsewhere: Elsewhere<'_>,
@@ -136,7 +136,7 @@ pub async fn token_holder(
     let Some(found) = found else { return Ok(None) };
     if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         let (store, id) = (store.clone(), found.id);
-        // Who asks need not wait for a note about it.
+        // Stored in the background, so that the caller need not wait.
         tokio::spawn(async move {
             let stamped = async {
                 let tx = store.begin().await?;
@@ -155,7 +155,7 @@ pub async fn token_holder(
                 Some(namespace) => Grants::new(None, [(namespace, limit)]),
                 None => Grants::new(Some(limit), []),
             };
-            // Nobody can pass for a person by the name of a token.
+            // The prefix keeps a token from passing for a person of that name.
             (format!("token/{}", found.name), grants)
         }
         Some(owner) => {
@@ -172,12 +172,12 @@ pub async fn token_holder(
     Ok(Some(Holder { id: found.id, name, grants, queues, expires_at: found.expires_at }))
 }
 
-/// What is kept of a token; None for what can be none.
+/// The stored hash of a token; `None` for a text that cannot be one.
 pub fn token_hash(token: &str) -> Option<String> {
     (token.starts_with(PREFIX) && token.len() <= 256).then(|| hashed(token))
 }
 
-/// A token is 256 random bits: one round of a fast hash is enough, and quick for each request.
+/// A token is 256 random bits: one round of a fast hash suffices, and is quick for each request.
 pub(crate) fn hashed(token: &str) -> String {
     hex(&Sha256::digest(token))
 }

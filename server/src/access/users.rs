@@ -14,23 +14,23 @@ use crate::{
     store::{Store, StoreError, sessions, tokens, users},
 };
 
-/// What becomes of a user's API tokens when their password changes.
+/// What happens to a user's API tokens when their password changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// They go on working: programs use them.
+    /// They keep working: programs use them.
     Kept,
-    /// They are revoked in the same transaction: one of them may be what leaked.
+    /// They are revoked in the same transaction: one of them may have leaked.
     Revoked,
 }
 
-/// A person to be.
+/// A person to create.
 #[derive(Debug)]
 pub struct NewUser {
     /// Unique.
     pub name: String,
     /// At least 12 characters.
     pub password: SecretString,
-    /// What they may do.
+    /// Their role everywhere.
     pub role: Role,
     /// Whether they see contexts, outputs and logs; editors do in any case.
     pub sees_payloads: bool,
@@ -68,8 +68,8 @@ pub async fn add_user(
     Ok(id)
 }
 
-/// Gives a user another password. Their sessions end, and their API tokens if `fate` says so.
-/// Returns how many of their tokens go on working.
+/// Sets another password for a user. Their sessions end, and their API tokens if `fate` says so.
+/// Returns how many of their tokens keep working.
 pub async fn set_password(
     owner: &Owner,
     store: &Store,
@@ -99,18 +99,18 @@ pub async fn set_password(
     Ok(left)
 }
 
-/// Whether somebody may sign in.
+/// Whether a user may sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// They may.
     Given,
-    /// They may not, unless they are the last administrator who can.
+    /// They may not; refused for the last administrator who can.
     Taken,
-    /// They may not, whoever they are.
+    /// They may not, even if it is the last administrator.
     TakenByForce,
 }
 
-/// Takes the right to sign in, or gives it back. Their sessions end.
+/// Disables a user, or enables them again. Their sessions end.
 pub async fn set_access(
     owner: &Owner,
     store: &Store,
@@ -144,7 +144,8 @@ pub async fn sign_in(
     name: &str,
     password: SecretString,
 ) -> Result<Option<Model>, PeopleError> {
-    // No password is so long: nobody hashes megabytes for a stranger. No name has a NUL.
+    // No password is that long: the server does not hash megabytes for a stranger. No name contains
+    // NUL.
     let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
     let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());

@@ -1,4 +1,4 @@
-//! Answers that are good for a moment: whoever asks within it gets what another caller was told.
+//! Short-lived answers: callers that ask again within that time get the cached answer.
 
 use std::{
     hash::Hash,
@@ -7,8 +7,8 @@ use std::{
 
 use crate::{clock::Clock, single_flight::SingleFlight};
 
-/// Answers by what was asked. Each question is asked by one at a time, and who comes meanwhile finds
-/// its answer; another question waits for nobody.
+/// Answers by question. Each question is computed by one caller at a time, and callers that arrive
+/// meanwhile get its answer; different questions never wait for each other.
 pub(super) struct AnswerCache<K, V> {
     moment: Duration,
     slots: SingleFlight<K, (Instant, V)>,
@@ -19,12 +19,13 @@ impl<K: Eq + Hash + Clone, V: Clone> AnswerCache<K, V> {
         Self { moment, slots: SingleFlight::new(0) }
     }
 
-    /// For how long an answer is good.
+    /// How long an answer stays valid.
     pub(super) fn moment(&self) -> Duration {
         self.moment
     }
 
-    /// The answer: that of a moment ago, or what `ask` finds now. An error is kept from nobody.
+    /// The cached answer if it is still valid, otherwise what `ask` finds now. An error is not
+    /// cached.
     pub(super) async fn answer<E>(
         &self,
         clock: &Clock,
@@ -39,7 +40,7 @@ impl<K: Eq + Hash + Clone, V: Clone> AnswerCache<K, V> {
             return Ok(answer.clone());
         }
         let found = ask.await?;
-        // Good from now on, however long it was looked for: those who waited are not to ask again.
+        // Valid from now on, however long it took: the callers that waited must not ask again.
         *answer = Some((clock.instant(), found.clone()));
         Ok(found)
     }
@@ -71,7 +72,7 @@ mod tests {
             assert_eq!(quick.await, Ok(2));
             manual.pass(Duration::from_secs(30));
             answered.send(1).unwrap();
-            // It comes after the one that asks, and is told the same.
+            // It comes after the first caller, and gets the same answer.
             let waits = answers.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(3)));
             assert_eq!(waits.await, Ok(1));
         };

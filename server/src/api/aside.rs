@@ -1,8 +1,8 @@
 //! Requests that compute, executed away from the event loop.
 //!
-//! A preview of a timing, an export or an introspection is work for the processor, and while it
-//! lasts its thread serves nothing else. Such a request is executed as a whole on a blocking
-//! thread, with a few at once for each caller and for the node.
+//! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
+//! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
+//! and per node.
 
 use std::{
     any::TypeId,
@@ -30,13 +30,13 @@ use super::{
 };
 use crate::{access::Viewer, clock::Clock, config::Introspection};
 
-/// Requests of one caller under way at once.
+/// The largest number of concurrent requests of one caller.
 const MAX_OF_CALLER: usize = 2;
-/// Requests of all callers under way at once, at the least.
+/// The smallest limit of concurrent requests of all callers.
 const MIN_OF_NODE: usize = 4;
-/// How long a request waits for its turn.
+/// How long a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Callers that are remembered before those without a request are forgotten.
+/// Number of callers remembered before those without a request are forgotten.
 const REMEMBERED: usize = 1_000;
 
 /// Executes a query or mutation, away from the event loop if it computes.
@@ -51,7 +51,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
         return busy();
     };
     let (schema, handle) = (schema.clone(), Handle::current());
-    // The caller that goes away drops its end, and with that the execution ends at its next wait.
+    // If the caller goes away, its end is dropped, and the execution stops at its next await point.
     let (caller, gone) = oneshot::channel::<()>();
     let executed = async move {
         tokio::select! {
@@ -70,7 +70,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     drop(caller);
     match response {
         Ok(Some(response)) => response,
-        // Its runtime is going down.
+        // Its runtime is shutting down.
         Ok(None) => busy(),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -79,7 +79,8 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     }
 }
 
-/// The answers of any operation: a subscription's events, or the one of a query or mutation.
+/// The responses of any operation: a subscription's events, or the single response of a query or
+/// mutation.
 pub fn execute_stream(schema: &Schema, mut request: Request) -> BoxStream<'static, Response> {
     if limits::is_subscription(&mut request) {
         return schema.execute_stream(request);
@@ -93,14 +94,14 @@ pub fn is_mutation(request: &mut Request) -> bool {
     limits::is_mutation(request)
 }
 
-/// Whether a request was refused before it was executed: it has errors, and none of them lies at a
-/// place of an answer.
+/// Whether a request was refused before it was executed: it has errors, and none of them has a path
+/// into the response.
 pub fn is_refused(response: &Response) -> bool {
     let is_empty = matches!(response.data, Value::Null) && !response.errors.is_empty();
     is_empty && response.errors.iter().all(|error| error.path.is_empty())
 }
 
-/// Who asks. All callers who have not signed in count as one.
+/// The caller's key. All unauthenticated callers count as one.
 fn caller(request: &Request) -> Uuid {
     let viewer = request.data.get(&TypeId::of::<Viewer>());
     viewer.and_then(|data| data.downcast_ref::<Viewer>()).map_or(Uuid::nil(), |viewer| viewer.id)
@@ -114,7 +115,7 @@ fn busy() -> Response {
     Response::from_errors(vec![with_code(ServerError::new(text, None), "RATE_LIMITED")])
 }
 
-/// The places for requests that compute.
+/// The permits for requests that compute.
 pub(super) struct Asides {
     node: Arc<Semaphore>,
     callers: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
@@ -129,8 +130,8 @@ impl Default for Asides {
 }
 
 impl Asides {
-    /// A place of the caller's own, then one of the node's: callers who have many requests wait
-    /// where they are in nobody else's way.
+    /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests
+    /// waits where it blocks no other caller.
     async fn places(&self, caller: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
         let own = self.of(caller).acquire_owned().await.ok();
         [own, self.node.clone().acquire_owned().await.ok()]

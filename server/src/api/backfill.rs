@@ -17,7 +17,7 @@ use crate::{
     store::reads,
 };
 
-/// What it costs to count the fires of one backfill, ten thousand at the most.
+/// What it costs to count the fires of one backfill; at most ten thousand.
 const PROGRESS: usize = 100;
 
 /// A request to run a schedule for past instants.
@@ -39,7 +39,7 @@ impl Backfill {
         Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
     }
 
-    /// The schedule version whose timing gave the instants.
+    /// The version of the schedule whose timing determined the instants.
     async fn schedule_version(&self) -> i32 {
         self.0.schedule_version
     }
@@ -76,7 +76,7 @@ impl Backfill {
         &self.0.reason
     }
 
-    /// Laid over the schedule's context, key by key.
+    /// Merged into the schedule's context; its keys take precedence.
     async fn context(&self, cx: &Context<'_>) -> Option<serde_json::Value> {
         Some(cx.payload(self.0.namespace_id, self.0.context.clone()?))
     }
@@ -89,7 +89,7 @@ impl Backfill {
         self.0.created_at.into()
     }
 
-    /// While it is paused.
+    /// Set while it is paused.
     async fn pause(&self) -> Option<BackfillPause> {
         let at = self.0.paused_at?;
         Some(BackfillPause {
@@ -99,7 +99,7 @@ impl Backfill {
         })
     }
 
-    /// If somebody stopped it.
+    /// Set if it was stopped.
     async fn cancel(&self) -> Option<BackfillCancel> {
         let at = self.0.cancelled_at?;
         Some(BackfillCancel {
@@ -109,19 +109,19 @@ impl Backfill {
         })
     }
 
-    /// When the last of its fires came to an end.
+    /// When the last of its fires ended.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
 
-    /// Counted when it is asked for.
+    /// How far it has come, counted per request.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
         Ok(BackfillProgress { total: self.0.total, done: found })
     }
 
-    /// Its fires, in the order of their turns.
+    /// Its fires, in the order in which they run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
@@ -145,12 +145,12 @@ impl Backfill {
     }
 }
 
-/// Since when a backfill is paused, and by whom.
+/// When and by whom a backfill was paused.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillPause {
     by: String,
     at: Instant,
-    /// Why it paused itself: what it would start cannot be started as things are.
+    /// Why it paused itself: its next runs could not be started.
     reason: Option<String>,
 }
 
@@ -162,13 +162,13 @@ pub(crate) struct BackfillCancel {
     at: Instant,
 }
 
-/// How far a backfill is: its fires by what became of them.
+/// The progress of a backfill: its fires by state.
 pub(crate) struct BackfillProgress {
     total: i32,
     done: reads::backfills::Progress,
 }
 
-/// How far a backfill is: its fires by what became of them.
+/// The progress of a backfill: its fires by state.
 #[Object]
 impl BackfillProgress {
     async fn total(&self) -> i32 {
@@ -206,7 +206,7 @@ pub(crate) struct BackfillFire(backfill_fire::Model);
 /// One instant of a backfill.
 #[Object]
 impl BackfillFire {
-    /// Its place in the order, from 0.
+    /// Its position in the order, from 0.
     async fn position(&self) -> i32 {
         self.0.position
     }
@@ -215,7 +215,7 @@ impl BackfillFire {
         self.0.scheduled_at.into()
     }
 
-    /// What the wall clock in the schedule's zone showed: 2026-03-29T03:00:00
+    /// Wall-clock time in the schedule's zone: 2026-03-29T03:00:00
     async fn local(&self, cx: &Context<'_>) -> Result<String> {
         let schedule = cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?;
         let at = self.0.scheduled_at.utc();
@@ -237,7 +237,7 @@ impl BackfillFire {
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 
-    /// Why it was skipped or cancelled, or that its run is gone.
+    /// Why it was skipped or cancelled, or a note that its run is gone.
     async fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
@@ -256,43 +256,43 @@ impl BackfillFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Mode")]
 pub(crate) enum BackfillMode {
-    /// Those that nothing has run for.
+    /// Instants that nothing has run for.
     Missing,
-    /// Also those whose runs have all ended without success.
+    /// Also instants whose runs have all ended without success.
     MissingAndFailed,
-    /// And those that succeeded.
+    /// Also instants that succeeded.
     All,
 }
 
-/// In which order.
+/// The order in which a backfill runs its instants.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Order")]
 pub(crate) enum BackfillOrder {
-    /// As time went.
+    /// The oldest first.
     OldestFirst,
-    /// The most recent first.
+    /// The newest first.
     NewestFirst,
 }
 
-/// Where a backfill stands.
+/// The state of a backfill.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::State")]
 pub(crate) enum BackfillState {
-    /// Starts runs.
+    /// It starts runs.
     Running,
-    /// Starts none; those that are alive go on.
+    /// It starts no runs; those that are alive continue.
     Paused,
     /// Stopped for good. Its last runs may still be ending.
     Cancelled,
-    /// Each of its fires has come to an end.
+    /// Each of its fires has ended.
     Completed,
 }
 
-/// What became of an instant of a backfill.
+/// The state of one instant of a backfill.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill_fire::State")]
 pub(crate) enum BackfillFireState {
-    /// Waits for its turn.
+    /// It waits for its turn.
     Pending,
     /// Its run is alive.
     Running,
@@ -300,13 +300,13 @@ pub(crate) enum BackfillFireState {
     Succeeded,
     /// Its run failed or timed out.
     Failed,
-    /// Its run was stopped, or it never had one.
+    /// Its run was cancelled, or it never had one.
     Cancelled,
-    /// It was not wanted any more when its turn came.
+    /// It was no longer needed when its turn came.
     Skipped,
 }
 
-/// A backfill as a command left it.
+/// A backfill after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillPayload {
     backfill: Backfill,

@@ -22,48 +22,48 @@ pub(crate) struct BackfillPreview(pub(crate) Preview);
 /// What a backfill of a window would run.
 #[Object]
 impl BackfillPreview {
-    /// The window's fires.
+    /// The number of fires in the window.
     async fn total(&self) -> i32 {
         self.count(|_| true)
     }
 
-    /// Nothing has run for them.
+    /// Fires that nothing has run for.
     async fn missing(&self) -> i32 {
         self.of(InstantState::Missing)
     }
 
-    /// A run for them succeeded.
+    /// Fires for which a run succeeded.
     async fn succeeded(&self) -> i32 {
         self.of(InstantState::Succeeded)
     }
 
-    /// Runs for them have ended, none of them well.
+    /// Fires whose runs have ended, none with success.
     async fn failed(&self) -> i32 {
         self.of(InstantState::Failed)
     }
 
-    /// A run for them is alive, or about to start.
+    /// Fires with a run that is alive or about to start.
     async fn live(&self) -> i32 {
         self.of(InstantState::Live)
     }
 
-    /// Nothing has run for them, and a calendar of the schedule suppresses them.
+    /// Fires that nothing has run for and that a calendar of the schedule suppresses.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }
 
-    /// They are so long ago that what has run for them may have been removed.
+    /// Fires so long ago that their runs may have been removed.
     async fn forgotten(&self) -> i32 {
         self.of(InstantState::Forgotten)
     }
 
-    /// Those that a backfill in this mode would run.
+    /// Fires that a backfill in this mode would run.
     async fn selected(&self) -> i32 {
         self.count(|fire| fire.selected)
     }
 
-    /// The window's fires, oldest first: all of them, those that have come to the same, or those
-    /// that would run.
+    /// The window's fires, oldest first: all of them, only those with this `standing`, or only
+    /// those that would run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
@@ -93,17 +93,17 @@ impl BackfillPreview {
         self.count(|fire| InstantState::from(fire.standing) == standing)
     }
 
-    /// There are 10,000 at the most.
+    /// There are at most 10,000.
     fn count(&self, wanted: impl Fn(&Looked) -> bool) -> i32 {
         let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
         i32::try_from(count).unwrap_or(i32::MAX)
     }
 }
 
-/// A fire of a window, and what it has come to.
+/// A fire of a window, and its state.
 pub(crate) struct BackfillPreviewFire(Looked);
 
-/// A fire of a window, and what it has come to.
+/// A fire of a window, and its state.
 #[Object]
 impl BackfillPreviewFire {
     async fn at(&self) -> Instant {
@@ -115,7 +115,7 @@ impl BackfillPreviewFire {
         self.0.fire.local.format(LOCAL).to_string()
     }
 
-    /// As +02:00
+    /// UTC offset, as in +02:00
     async fn offset(&self) -> String {
         self.0.fire.offset.to_string()
     }
@@ -133,27 +133,27 @@ impl BackfillPreviewFire {
         self.0.selected
     }
 
-    /// The ledger's row that accounts for it, alone or among others.
+    /// The ledger row that accounts for it, alone or with other fires.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
     }
 }
 
-/// What an instant of the past has come to.
+/// The state of a past instant.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::InstantState", name = "BackfillStanding")]
 pub(crate) enum InstantState {
-    /// Nothing has run for it: the ledger has no row of it, or one that says why not.
+    /// Nothing has run for it: the ledger has no row for it, or one that says why it did not run.
     Missing,
     /// A run for it succeeded.
     Succeeded,
-    /// Runs for it have ended, none of them well.
+    /// Its runs have ended, none with success.
     Failed,
     /// A run for it is alive, or about to start.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule says that nothing should.
+    /// Nothing has run for it, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so long ago that what has run for it may have been removed.
+    /// It is so long ago that its runs may have been removed.
     Forgotten,
 }

@@ -1,4 +1,4 @@
-//! Calendars: what suppresses fires.
+//! Calendars, which suppress fires.
 
 use async_graphql::{Context, Enum, ID, InputObject, Object, SimpleObject};
 use entity::calendar;
@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::{context::Ask, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant};
 use crate::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
 
-/// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
-/// reads it on the wall clock of its own zone.
+/// A named set of local times, shared by schedules, that suppresses some of their fires. Each
+/// schedule reads it on the wall clock of its own zone.
 pub(crate) struct Calendar(pub(crate) calendar::Model);
 
-/// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
-/// reads it on the wall clock of its own zone.
+/// A named set of local times, shared by schedules, that suppresses some of their fires. Each
+/// schedule reads it on the wall clock of its own zone.
 #[Object]
 impl Calendar {
     pub(crate) async fn id(&self) -> ID {
@@ -32,12 +32,12 @@ impl Calendar {
         self.0.mode.into()
     }
 
-    /// Counts the changes from 1.
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
 
-    /// Days: 2026-12-24
+    /// Single days: 2026-12-24
     async fn dates(&self) -> Result<Vec<String>> {
         Ok(self.entries()?.dates)
     }
@@ -90,9 +90,9 @@ impl Calendar {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "calendar::Mode")]
 pub(crate) enum CalendarMode {
-    /// Those inside are suppressed: holidays, a blackout.
+    /// Fires inside the calendar are suppressed: holidays, a blackout.
     Exclude,
-    /// Those outside are: business days, a maintenance window.
+    /// Fires outside the calendar are suppressed: business days, a maintenance window.
     Only,
 }
 
@@ -118,15 +118,15 @@ pub(crate) struct CalendarRange {
     to: String,
 }
 
-/// Times of the day, 09:00 to before 17:00. One that ends before it begins (22:00 to 06:00) goes on
-/// into the next day.
+/// Times of the day, from 09:00 up to but not including 17:00. A window that ends before it begins
+/// (22:00 to 06:00) continues into the next day.
 #[derive(SimpleObject, InputObject)]
 #[graphql(input_name = "CalendarWindowInput")]
 pub(crate) struct CalendarWindow {
     from: String,
     /// 24:00 is the end of the day.
     to: String,
-    /// On which days it begins; on every day if none is named.
+    /// The days on which it begins; every day if empty.
     #[graphql(default)]
     weekdays: Vec<Weekday>,
 }
@@ -157,7 +157,8 @@ impl From<CalendarWindow> for TimeWindow {
     }
 }
 
-/// A calendar to be made. It names the union of its entries: at most 2,000, of them 100 windows.
+/// A calendar to create. It covers the union of its entries: at most 2,000, of which at most 100
+/// windows.
 #[derive(InputObject)]
 pub(crate) struct CreateCalendarInput {
     #[graphql(default = "default")]

@@ -1,10 +1,10 @@
-//! A mutation as its idempotency key remembers it.
+//! The form in which an idempotency key remembers a mutation.
 
 use async_graphql::InputType;
 
 use crate::commands::{BadInput, Call};
 
-/// A call with an input. Without a key nobody will compare the input with another one.
+/// A call with its input. Without a key, the input is never compared with another one.
 pub(super) fn call(
     name: &str,
     input: &impl InputType,
@@ -13,7 +13,7 @@ pub(super) fn call(
     if key.is_none() { Ok(Call::once()) } else { Call::new(name, &text(input), key) }
 }
 
-/// An input in a form that is the same for the same values, defaults filled in.
+/// An input as text, equal for equal values, with defaults filled in.
 pub(super) fn text(input: &impl InputType) -> String {
     InputType::to_value(input).to_string()
 }

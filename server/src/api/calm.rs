@@ -1,10 +1,9 @@
-//! Items of a list that are resolved as far as they can be before the next one's turn.
+//! List items that are resolved as far as possible before the next item's turn.
 //!
-//! The library resolves a long list in turns: an item that wakes itself counts as one that wants
-//! to give way, and an object wakes itself whenever it has looked at all its fields. After two
-//! such items the list pauses, and a loader that was to collect the keys of the whole page sets
-//! out with those of two rows. So an item here keeps its own wake-ups to itself and goes on until
-//! it really waits.
+//! async-graphql resolves a long list in turns: an item that wakes itself counts as one that
+//! yields, and an object wakes itself whenever all its fields have been polled. After two such
+//! items the list pauses, and a loader that should collect the keys of the whole page starts with
+//! those of two rows. So an item here absorbs its own wake-ups and continues until it really waits.
 
 use std::{
     borrow::Cow,
@@ -22,7 +21,7 @@ use async_graphql::{
 };
 use futures::task::AtomicWaker;
 
-/// Turns that an item may take at once before it gives way after all.
+/// How often an item is polled in a row before it yields after all.
 const TURNS: usize = 32;
 
 /// An item of a list.
@@ -52,7 +51,7 @@ impl<T: OutputType> OutputType for Calm<T> {
     }
 }
 
-/// Hears an item's wake-ups, and passes them on only while it is not being polled.
+/// Receives an item's wake-ups, and passes them on only while the item is not being polled.
 #[derive(Default)]
 struct Bell {
     polling: AtomicBool,
@@ -93,7 +92,8 @@ impl Bell {
             }
         }
         self.polling.store(false, SeqCst);
-        // It may have rung between the last look and this line, when nobody passed it on.
+        // It may have been woken between the last poll and this line, while no wake-up was passed
+        // on.
         if self.rung.load(SeqCst) {
             cx.waker().wake_by_ref();
         }

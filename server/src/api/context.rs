@@ -1,4 +1,4 @@
-//! What every resolver reaches through its context.
+//! What resolvers reach through their context.
 
 use async_graphql::{Context, dataloader::DataLoader};
 use uuid::Uuid;
@@ -11,43 +11,44 @@ use crate::{
     vault::MASK,
 };
 
-/// The rights and the layers that a resolver asks for.
+/// Permissions and layers for resolvers.
 pub(crate) trait Ask {
-    /// Who is asking, if somebody is.
+    /// The caller; None if unauthenticated.
     fn who(&self) -> Option<&Viewer>;
 
-    /// The right to look. Every root field asks for a right first; without one nothing is read.
+    /// The permission to read. Every root field checks a permission before it reads anything.
     fn viewer(&self) -> Result<Reader> {
         Ok(self.signed_in()?.viewer()?)
     }
 
-    /// The right to operate.
+    /// The permission to operate.
     fn operator(&self) -> Result<Operator> {
         Ok(self.signed_in()?.operator()?)
     }
 
-    /// The right to edit.
+    /// The permission to edit.
     fn editor(&self) -> Result<Editor> {
         Ok(self.signed_in()?.editor()?)
     }
 
-    /// The right over the members of a namespace and what it keeps.
+    /// The permission to manage the members of a namespace and its retention.
     fn admin(&self) -> Result<Admin> {
         Ok(self.signed_in()?.admin()?)
     }
 
-    /// The right over the instance.
+    /// The permission to administer the instance.
     fn owner(&self) -> Result<Owner> {
         Ok(self.signed_in()?.owner()?)
     }
 
-    /// Whether what lies in a namespace exists for whoever asks.
+    /// Whether objects of this namespace exist for the caller.
     fn is_home(&self, namespace: Uuid) -> bool {
         self.who().is_some_and(|who| who.grants.within(namespace).is_some())
     }
 
-    /// Refuses what lies in a namespace that is foreign to whoever asks. Of what is not there any
-    /// more, nobody knows where it lay: only who may look everywhere may ask for what is left.
+    /// Refuses objects of a namespace that the caller may not see. The namespace of a purged object
+    /// is unknown (None), so only a caller with a role in every namespace may ask for what remains
+    /// of it.
     fn at_home(&self, namespace: Option<Uuid>, what: &'static str, which: Uuid) -> Result<()> {
         let found = match namespace {
             Some(namespace) => self.is_home(namespace),
@@ -56,7 +57,7 @@ pub(crate) trait Ask {
         if found { Ok(()) } else { Err(CommandError::not_found(what, which).into()) }
     }
 
-    /// Refuses, beside that, whoever may not see what passes through.
+    /// Also refuses callers who may not see payloads.
     fn payloads_of(&self, namespace: Option<Uuid>, what: &'static str, which: Uuid) -> Result<()> {
         self.at_home(namespace, what, which)?;
         let shown = match namespace {
@@ -73,30 +74,30 @@ pub(crate) trait Ask {
         .into())
     }
 
-    /// Whether contexts, outputs and logs of a namespace are shown to whoever asks.
+    /// Whether the caller may see contexts, outputs and logs of a namespace.
     fn sees_payloads(&self, namespace: Uuid) -> bool {
         self.who().is_some_and(|who| who.sees_payloads(namespace))
     }
 
-    /// A payload as it is shown to whoever asks.
+    /// A payload as the caller sees it: masked unless they may see payloads.
     fn payload(&self, namespace: Uuid, payload: serde_json::Value) -> serde_json::Value {
         if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
-    /// Who is asking, or a refusal.
+    /// The caller, or a refusal.
     fn signed_in(&self) -> Result<&Viewer> {
         Ok(self.who().ok_or(CommandError::Unauthenticated)?)
     }
 
-    /// The write side.
+    /// The write side: the commands.
     fn commands(&self) -> &Commands;
 
-    /// The read side.
+    /// The read side: the store.
     fn store(&self) -> &Store {
         &self.commands().store
     }
 
-    /// The batches.
+    /// The loaders that batch reads.
     fn rows(&self) -> &DataLoader<Rows>;
 }
 

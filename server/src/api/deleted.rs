@@ -1,4 +1,4 @@
-//! Schedules that were deleted and can be brought back.
+//! Deleted schedules that can be restored.
 
 use async_graphql::SimpleObject;
 use entity::{Timestamp, schedule::Model};
@@ -7,20 +7,20 @@ use uuid::Uuid;
 use super::scalar::Instant;
 use crate::store::retention::DELETED_DAYS;
 
-/// A schedule that was deleted. Until it is purged, `undeleteSchedule` brings it back.
+/// A schedule that was deleted. Until it is purged, `undeleteSchedule` restores it.
 #[derive(SimpleObject)]
 pub(crate) struct DeletedSchedule {
     id: Uuid,
-    /// The name that it had. It may be another's by now.
+    /// The name that it had. Another schedule may have it by now.
     name: String,
     note: String,
     tags: Vec<String>,
-    /// The last version before it was deleted.
+    /// The last version before the deletion.
     version: i32,
     deleted_at: Instant,
     /// It is purged some time after this instant.
     kept_until: Instant,
-    /// The module that declared it: deploying that brings it back, and nothing else does.
+    /// The module that declared it. Only deploying that module restores the schedule.
     module: Option<String>,
 }
 
@@ -42,12 +42,12 @@ impl From<Model> for DeletedSchedule {
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The place of a row in the list.
+/// The cursor of a row in the list.
 pub(crate) fn cursor(row: &Model) -> String {
     format!("{}:{}", row.deleted_at.unwrap_or(row.updated_at).0, row.id)
 }
 
-/// Reads such a place again.
+/// Reads such a cursor.
 pub(crate) fn key(text: &str) -> Option<(Timestamp, Uuid)> {
     let (at, id) = text.split_once(':')?;
     Some((Timestamp(at.parse().ok()?), Uuid::try_parse(id).ok()?))

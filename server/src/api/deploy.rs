@@ -1,4 +1,4 @@
-//! Deploying modules, and what is told of it.
+//! Deploying modules, and the report of a deployment.
 
 use async_graphql::{Context, Enum, Object, SimpleObject};
 use serde_json::json;
@@ -14,23 +14,24 @@ use super::{
 };
 use crate::commands::{self, Call, Source};
 
-/// Orders about modules.
+/// Mutations of modules.
 #[derive(Default)]
 pub(super) struct OrderingDeployed;
 
-/// Orders about modules.
+/// Mutations of modules.
 #[Object]
 impl OrderingDeployed {
-    /// Makes schedules, workflows and alert rules what a module's file declares, all or nothing. What
-    /// the module declared before and no longer does is deleted, unless `prune` is false. Things of
-    /// the same names that were made by hand refuse it, unless `adopt` lets the module take them over.
+    /// Makes schedules, workflows and alert rules match a module's file, all or nothing. Objects
+    /// that the module declared before and no longer declares are deleted, unless `prune` is false.
+    /// Fails if objects of the same names were made by hand, unless `adopt` lets the module take
+    /// them over.
     #[graphql(complexity = "2000 + child_complexity")]
     async fn deploy_module(
         &self,
         cx: &Context<'_>,
         source: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
-        #[graphql(default = false, desc = "Only say what would happen.")] dry_run: bool,
+        #[graphql(default = false, desc = "Only report what would happen.")] dry_run: bool,
         #[graphql(default = true)] prune: bool,
         #[graphql(default = false)] adopt: bool,
         reason: Option<String>,
@@ -46,7 +47,8 @@ impl OrderingDeployed {
         Ok(cx.commands().deploy(&right, wanted, &call).await?.into())
     }
 
-    /// Gives a schedule another note, whoever declares it: notes are the operators'.
+    /// Changes a schedule's note, whether or not a module declares the schedule: notes belong to
+    /// the operators.
     async fn annotate_schedule(
         &self,
         cx: &Context<'_>,
@@ -62,11 +64,11 @@ impl OrderingDeployed {
     }
 }
 
-/// What a module's file is written in.
+/// The format of a module's file.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Format")]
 pub(crate) enum ModuleFormat {
-    /// YAML, or JSON, which is a part of it.
+    /// YAML, or JSON, which is a subset of it.
     Yaml,
     /// TOML.
     Toml,
@@ -79,12 +81,11 @@ pub(crate) struct DeployPayload {
     dry_run: bool,
     #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
-    /// What it does to the fires of the next 30 days; null in the answer to a call that was
-    /// repeated.
+    /// How it affects the fires of the next 30 days; null in the answer to a repeated call.
     effect: Option<DeployEffect>,
 }
 
-/// What happened to one thing that the module declares or declared.
+/// What happened to one object that the module declares or declared.
 #[derive(SimpleObject)]
 pub(crate) struct DeployChange {
     action: ChangeAction,
@@ -96,8 +97,7 @@ pub(crate) struct DeployChange {
     /// What changed, key by key of the module's file: at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// What is likely not meant by its timing, and the secrets that its tasks ask for and that are
-    /// not set.
+    /// Likely mistakes in its timing, and secrets that its tasks use but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -105,64 +105,65 @@ pub(crate) struct DeployChange {
 /// A key of a module's file whose value differs. Secrets are masked and long values truncated.
 #[derive(SimpleObject)]
 pub(crate) struct FieldChange {
-    /// Its place inside the thing, such as `misfire.grace` or `task.target.http.url`.
+    /// The key's path inside the object, such as `misfire.grace` or `task.target.http.url`.
     path: String,
-    /// Null where nothing was said.
+    /// Null if the key was absent.
     before: Option<String>,
-    /// Null where nothing is said.
+    /// Null if the key is absent now.
     after: Option<String>,
 }
 
-/// What a deployment does to the fires to come, the schedules of others whose calendars it changes
-/// included. Paused schedules do not fire.
+/// How a deployment affects upcoming fires, including those of schedules outside the module whose
+/// calendars it changes. Paused schedules do not fire.
 #[derive(SimpleObject)]
 pub(crate) struct DeployEffect {
     from: Instant,
     until: Instant,
-    /// How many fires are new; at least so many, if not complete.
+    /// How many fires are new; a lower bound if `isComplete` is false.
     added: Long,
-    /// How many fires are gone; at least so many, if not complete.
+    /// How many fires are gone; a lower bound if `isComplete` is false.
     removed: Long,
-    /// False where a schedule fires more often than its fires are compared one by one.
+    /// False if some schedule has more fires than are compared one by one.
     is_complete: bool,
-    /// Those whose fires change, by name.
+    /// The schedules whose fires change, by name.
     #[graphql(complexity = "DECLARED * child_complexity")]
     schedules: Vec<DeployScheduleEffect>,
 }
 
-/// What a deployment does to the fires of one schedule.
+/// How a deployment affects the fires of one schedule.
 #[derive(SimpleObject)]
 pub(crate) struct DeployScheduleEffect {
     name: String,
-    /// How many fires there were until then; null where calendars cut them into too many pieces.
+    /// The number of fires in the range before the deployment; null if calendars have too many
+    /// windows to count.
     before: Option<u64>,
-    /// How many there are.
+    /// The number of fires in the range after the deployment.
     after: Option<u64>,
     added: u64,
     removed: u64,
-    /// The first of the new fires.
+    /// The first new fires.
     added_sample: Vec<Instant>,
-    /// The first of those that are gone.
+    /// The first fires that are gone.
     removed_sample: Vec<Instant>,
-    /// Added and removed are counted up to here.
+    /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,
-    /// Whether that is all of it.
+    /// Whether the whole range was compared.
     is_complete: bool,
 }
 
-/// What happened.
+/// What a deployment did to an object.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Action")]
 pub(crate) enum ChangeAction {
-    /// It was made.
+    /// It was created.
     Create,
     /// It was changed.
     Update,
-    /// It was made by hand, and belongs to the module from now on.
+    /// It was made by hand, and now belongs to the module.
     Adopt,
     /// It was deleted.
     Delete,
-    /// It is as declared.
+    /// It already was as declared.
     Unchanged,
 }
 

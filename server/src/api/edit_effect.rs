@@ -17,15 +17,15 @@ use crate::commands::{
     modules::{Outlook, effect_of_edit},
 };
 
-/// What an edit would do.
+/// Previews of edits.
 #[derive(Default)]
 pub(super) struct ReadingEffects;
 
-/// What an edit would do.
+/// Previews of edits.
 #[Object]
 impl ReadingEffects {
-    /// What another timing would do to a schedule's fires of the next 30 days, before it is saved:
-    /// never an error for a bad timing, see `problem`.
+    /// How another timing would change a schedule's fires of the next 30 days, before it is saved.
+    /// An invalid timing is not an error: see `problem`.
     #[graphql(
         complexity = "10 * PREVIEW + preview_cost(&timing, calendars.as_deref()) + child_complexity"
     )]
@@ -35,7 +35,7 @@ impl ReadingEffects {
         schedule_id: Uuid,
         timing: TimingInput,
         #[graphql(
-            desc = "Names of calendars that suppress some of its fires; those that it has, if absent."
+            desc = "Names of calendars that suppress some of its fires; its current ones if absent."
         )]
         calendars: Option<Vec<String>>,
     ) -> Result<DefinitionEffect> {
@@ -78,30 +78,31 @@ impl ReadingEffects {
     }
 }
 
-/// What another timing would do to the fires of a schedule.
+/// How another timing would change the fires of a schedule.
 #[derive(SimpleObject)]
 pub(super) struct DefinitionEffect {
     from: Instant,
     until: Instant,
-    /// Why the timing cannot be used; then the rest is empty.
+    /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
-    /// How many fires there are until then; null where calendars cut them into too many pieces.
+    /// How many fires there are now up to `until`; null if calendars have too many windows to
+    /// count.
     before: Option<u64>,
-    /// How many there would be.
+    /// How many there would be with the new timing.
     after: Option<u64>,
     added: u64,
     removed: u64,
-    /// The first of the new fires: 20 at the most.
+    /// The first new fires; at most 20.
     added_fires: Vec<PreviewFire>,
-    /// The first of those that would be gone: 20 at the most.
+    /// The first fires that would be gone; at most 20.
     removed_fires: Vec<PreviewFire>,
-    /// Added and removed are counted up to here.
+    /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,
-    /// Whether that is all of it.
+    /// Whether the whole range was compared.
     is_complete: bool,
 }
 
-/// The days that are looked at.
+/// How many days are compared.
 const DAYS: i64 = 30;
 
 fn count(timetable: &Timetable, now: DateTime<Utc>) -> Option<u64> {

@@ -1,5 +1,5 @@
-//! How a refusal looks outside: `extensions.code`, what a form needs to mark the field, and
-//! nothing of the inside.
+//! How refusals appear to callers: `extensions.code`, what a form needs to mark the field, and no
+//! internals.
 
 use std::sync::Arc;
 
@@ -24,17 +24,17 @@ use crate::{
     store::StoreError,
 };
 
-/// What resolvers give back. It has no `Display` on purpose: only the conversion below turns it
-/// into an answer, and that sets the code.
+/// The error type of resolvers. It has no `Display` on purpose: only the conversion below turns it
+/// into a response, and that sets the code.
 pub(crate) struct ApiError(Refusal);
 
 enum Refusal {
     Command(CommandError),
-    /// From a loader, which hands one error to many.
+    /// From a loader, which returns one error to many callers.
     Loading(Arc<StoreError>),
 }
 
-/// What a resolver gives back.
+/// The result of a resolver.
 pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 
 impl From<CommandError> for ApiError {
@@ -136,7 +136,7 @@ fn answer(error: CommandError) -> async_graphql::Error {
     }
 }
 
-/// The refusal of a value where it stands in a document.
+/// The error for an invalid value, at its position in the document.
 pub(super) fn refused_value(bad: BadInput, at: Pos) -> ServerError {
     answer(bad.into()).into_server_error(at)
 }
@@ -144,16 +144,17 @@ pub(super) fn refused_value(bad: BadInput, at: Pos) -> ServerError {
 /// The code of a call that the database cannot serve now.
 pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
 
-/// After how many seconds such a call may be sent again.
+/// After how many seconds such a call may be retried.
 pub(crate) const RETRY_AFTER_SECONDS: u64 = 2;
 
-/// The services log that the database is away: each call would only repeat it.
+/// Logged at debug level: the services already report that the database is unreachable, and each
+/// call would only repeat it.
 fn unavailable(why: &'static str, error: &dyn std::error::Error) -> async_graphql::Error {
     tracing::debug!(%error, "the database could not serve a call");
     coded(UNAVAILABLE, why.to_owned(), |set| set("retryAfterSeconds", RETRY_AFTER_SECONDS.into()))
 }
 
-/// Logged here, once, under a number that the caller is told; the cause stays here.
+/// Logs the cause once, under an id that the caller receives; the cause itself is not returned.
 fn internal(error: &dyn std::error::Error) -> async_graphql::Error {
     let id = Uuid::now_v7().simple().to_string();
     tracing::error!(error_id = %id, error = %error, "failed to answer a request");
@@ -173,8 +174,8 @@ fn coded(
     error
 }
 
-/// Gives what the library itself refuses (a request that does not parse, a field that does not
-/// exist, a value of the wrong type, too deep a query) the code that it has by nature.
+/// Gives errors of the library itself (a request that does not parse, a field that does not exist,
+/// a value of the wrong type, a query that nests too deep) the appropriate code.
 pub(super) struct Codes;
 
 impl ExtensionFactory for Codes {
@@ -229,13 +230,13 @@ impl Extension for Codes {
     }
 }
 
-/// The largest number of errors that are told of one document.
+/// The largest number of errors reported for one document.
 const MAX_ERRORS: usize = 20;
-/// The largest number of characters that are told of what the library refuses: it repeats the line
-/// that it could not read.
+/// The largest number of characters reported of a library error: it repeats the line that it could
+/// not read.
 const MAX_CHARACTERS: usize = 300;
 
-/// The begin and the end of a message: where it went wrong, and what was expected.
+/// The beginning and the end of a message: where it went wrong, and what was expected.
 fn cut(message: &str) -> Option<String> {
     let end = message.char_indices().nth(MAX_CHARACTERS * 2 / 3)?.0;
     let begin = message.char_indices().nth_back(MAX_CHARACTERS / 3 - 1)?.0;
@@ -243,7 +244,7 @@ fn cut(message: &str) -> Option<String> {
     (end < begin).then(|| format!("{head} ... {tail}"))
 }
 
-/// The error of a document that does not fit the schema, or of a value in it.
+/// The error of a document that does not fit the schema, or of an invalid value in it.
 fn invalid(mut error: ServerError) -> ServerError {
     if is_coded(&error) {
         return error;
@@ -254,7 +255,7 @@ fn invalid(mut error: ServerError) -> ServerError {
             extensions.set("code", "BAD_USER_INPUT");
             if let Some((path, rest)) = rest.split_once('"') {
                 let mut field = field_of(path);
-                // What is missing or not known lies in what the path leads to.
+                // A missing or unknown field lies inside the object that the path leads to.
                 let inner = rest.strip_prefix(", ").unwrap_or(rest);
                 let inner = inner.strip_prefix("unknown ").unwrap_or(inner);
                 let inner = inner.strip_prefix("field \"").and_then(|rest| rest.split_once('"'));

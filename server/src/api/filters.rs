@@ -1,4 +1,4 @@
-//! What lists can be narrowed by.
+//! The filters of lists.
 
 use async_graphql::{Context, InputObject};
 use uuid::Uuid;
@@ -13,8 +13,8 @@ use crate::{
     store::reads::{self, search::Sought, within::Within},
 };
 
-/// What a search of a list asks for, if there is one. Errors are searched in one namespace alone:
-/// of several, one may show payloads and another not.
+/// Parses a list's search, if there is one. Errors are searched only within one namespace: of
+/// several, one may show payloads and another not.
 pub(super) fn sought(
     cx: &Context<'_>,
     within: &Within,
@@ -27,23 +27,23 @@ pub(super) fn sought(
     Ok(text.map(sought).transpose()?)
 }
 
-/// What a search for schedules in several namespaces asks for, if there is one.
+/// Parses a search for schedules in several namespaces, if there is one.
 pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
     let (clock, list) = (&cx.commands().clock, List::Schedules);
     let sought = |text: String| query::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)
 }
 
-/// Which schedules.
+/// Selects schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
-    /// Name or note contain it, in any case.
+    /// The name or note contains this text, in any case.
     text: Option<String>,
     tag: Option<String>,
     state: Option<ScheduleState>,
-    /// By name.
+    /// The workflow's name.
     workflow: Option<String>,
-    /// The caller's favourites, or all but them.
+    /// True for the caller's favourites, false for all others.
     pub(crate) favourite: Option<bool>,
 }
 
@@ -65,7 +65,7 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
 pub(crate) struct RunFilter {
     states: Option<Vec<RunState>>,
     schedule_id: Option<Uuid>,
-    /// Will still change.
+    /// Whether the run can still change.
     live: Option<bool>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,
@@ -86,7 +86,7 @@ impl From<RunFilter> for reads::runs::Filter {
     }
 }
 
-/// Which fires.
+/// Selects fires.
 #[derive(InputObject, Default)]
 pub(crate) struct FireFilter {
     verdicts: Option<Vec<Verdict>>,

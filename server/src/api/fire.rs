@@ -14,10 +14,10 @@ use super::{
     timing::{FireKind, LOCAL},
 };
 
-/// One instant at which a schedule was due, or a range of instants of one fate.
+/// One instant at which a schedule was due, or a range of instants with the same outcome.
 pub(crate) struct Fire(pub(crate) fire::Model);
 
-/// One instant at which a schedule was due, or a range of instants of one fate.
+/// One instant at which a schedule was due, or a range of instants with the same outcome.
 #[Object]
 impl Fire {
     pub(crate) async fn id(&self) -> ID {
@@ -45,12 +45,12 @@ impl Fire {
         self.0.scheduled_at.into()
     }
 
-    /// With jitter.
+    /// The instant with jitter applied.
     async fn due_at(&self) -> Instant {
         self.0.due_at.into()
     }
 
-    /// What the wall clock in the schedule's zone showed.
+    /// Wall-clock time in the schedule's zone.
     async fn local(&self, cx: &Context<'_>) -> Result<String> {
         Ok(self.wall_clock(cx).await?.0.format(LOCAL).to_string())
     }
@@ -99,8 +99,8 @@ impl Fire {
         self.0.recovery_attempts
     }
 
-    /// The run that it started; of a fire that did not run by itself, the one by which a backfill
-    /// made up for it.
+    /// The run that it started; for a fire that did not run itself, the run of a backfill that made
+    /// up for it.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
@@ -108,8 +108,8 @@ impl Fire {
 }
 
 impl Fire {
-    /// What the row says, with what only its run can say: whether the one that it waits for is
-    /// alive, and whether its own began in time.
+    /// The row's reason, refined with what only its run shows: whether the run that it waits for is
+    /// alive, and whether its own began on time.
     async fn why(&self, cx: &Context<'_>) -> Result<Reason> {
         let fire = &self.0;
         let plain = || Reason { code: fire.reason.into(), text: sentence::of(fire) };
@@ -166,15 +166,15 @@ fn utc() -> chrono::FixedOffset {
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "fire::Verdict")]
 pub(crate) enum Verdict {
-    /// The intent is written, the hand-off is not: nothing runs yet.
+    /// The intent is written but not handed over: nothing runs yet.
     Pending,
-    /// Handed over: there is a run.
+    /// Handed over: its run exists.
     Started,
-    /// Decided not to run.
+    /// Deliberately not run.
     Skipped,
-    /// Nobody claimed it in time, and the policy does not make up for it.
+    /// No node claimed it in time, and the misfire policy does not make up for it.
     Missed,
-    /// Missed, and a later fire ran for it.
+    /// Missed; a later fire ran in its place.
     Collapsed,
     /// Could not be handed over within the limits of recovery.
     Abandoned,
@@ -184,31 +184,31 @@ pub(crate) enum Verdict {
 #[derive(SimpleObject)]
 pub(crate) struct Reason {
     code: ReasonCode,
-    /// For people.
+    /// An explanation for people.
     text: String,
 }
 
-/// Why a fire became what it is.
+/// The reason for a fire's verdict.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "fire::Reason")]
 pub(crate) enum ReasonCode {
-    /// Started when it was due, or within two seconds of that.
+    /// Started when it was due, or within two seconds of it.
     OnTime,
-    /// Started later than that, though it was not missed: the text says how late and why.
+    /// Not missed, but started later than that: the text says how late and why.
     Late,
-    /// Missed, and made up for: by the catch-up policy, or after a pause.
+    /// Missed, then run by the catch-up policy or after a pause.
     CaughtUp,
     /// Started by recovery after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
-    /// A run of the same schedule was alive: it waits, or waited, until that had settled.
+    /// A run of the same schedule was alive: the fire waits, or waited, until that run settled.
     Buffered,
-    /// A run of the same schedule was alive, and as many fires waited as may.
+    /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
     /// Its namespace had started as many fires in that minute as its quota allows.
     Quota,
-    /// It waited, and somebody took it out of the buffer.
+    /// It waited in the buffer and was purged from it.
     Purged,
     /// A later fire of the same schedule took its place.
     Replaced,
@@ -224,20 +224,20 @@ pub(crate) enum ReasonCode {
     StaleVersion,
     /// No scheduler claimed it in time.
     Outage,
-    /// Missed longer ago than the catch-up window.
+    /// Missed before the catch-up window.
     CatchUpWindow,
-    /// Missed, and over the number that the catch-up policy runs.
+    /// Missed, and beyond the number of fires that the catch-up policy runs.
     CatchUpLimit,
     /// A calendar of the schedule suppresses it.
     Calendar,
-    /// Somebody asked for it to be skipped.
+    /// It was skipped on request.
     ByRequest,
-    /// Recovery tried as often as it may.
+    /// Recovery used up its attempts.
     AttemptsExhausted,
     /// Recovery found it too late.
     TooOld,
-    /// Nothing had accounted for it, and a backfill started it.
+    /// No row had accounted for it, and a backfill started it.
     Backfilled,
-    /// Claimed, waiting for the hand-off.
+    /// Claimed, waiting for its hand-off.
     AwaitingHandoff,
 }

@@ -1,9 +1,9 @@
-//! Reading a feed on and on: woken by writes, at most one read in a while, nothing lost and
-//! nothing twice.
+//! Reads a feed continuously: woken by writes, at a bounded rate, with nothing lost and nothing
+//! repeated.
 //!
-//! The follower is registered before its first read, and marks the wake-ups as seen before each
-//! read: a write that the read did not see wakes it again. A slow poll stands behind that, for
-//! writes of other processes.
+//! The follower is registered before its first read, and marks wake-ups as seen before each read: a
+//! write that a read did not see wakes it again. A slow poll backs this up for writes of other
+//! processes.
 
 use std::{collections::VecDeque, time::Duration, time::Instant};
 
@@ -12,23 +12,23 @@ use tokio::sync::watch;
 
 use crate::{clock::Clock, store::StoreError};
 
-/// Not more than one read in so long, however many writes there are.
+/// The shortest time between two reads, however many writes there are.
 const PACE: Duration = Duration::from_millis(50);
-/// Looked at even if nobody called.
+/// A read happens this often even without a wake-up.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What one read of a feed gives.
+/// The result of one read of a feed.
 pub(super) struct Read<P, T> {
     pub(super) rows: Vec<T>,
-    /// Where to read on.
+    /// The position to continue from.
     pub(super) position: P,
-    /// Whether more is waiting there already.
+    /// Whether more rows are available already.
     pub(super) more: bool,
-    /// Whether nothing will ever come after these rows.
+    /// Whether no rows will ever follow.
     pub(super) ended: bool,
 }
 
-/// Reads a feed from a position on.
+/// Reads a feed from a position.
 pub(super) type Reader<P, T> =
     Box<dyn FnMut(P) -> BoxFuture<'static, Result<Read<P, T>, StoreError>> + Send>;
 
@@ -42,7 +42,7 @@ struct Follower<P, T> {
     last_read: Option<Instant>,
 }
 
-/// The rows of the feed from `position` on. Ends with the feed, or after an error.
+/// The rows of the feed after `position`. Ends with the feed, or after an error.
 pub(super) fn follow<P, T>(
     changes: watch::Receiver<u64>,
     position: P,
@@ -95,12 +95,12 @@ impl<P: Copy, T> Follower<P, T> {
 
     /// Waits until there may be something to read, and until the last read is long enough ago.
     ///
-    /// This is real time, whatever the application's clock shows: it spares the database, and
+    /// Uses real time, whatever the application's clock shows: this only spares the database and
     /// decides nothing.
     async fn pause(&mut self) {
         let clock = Clock::system();
         if self.caught_up {
-            // A closed channel cannot be: the store that we read from holds its other end.
+            // The channel cannot be closed: the store that we read from holds its other end.
             let _ = clock.timeout(POLL, self.changes.changed()).await;
             let since = self.last_read.map_or(PACE, |last| last.elapsed());
             if let Some(left) = PACE.checked_sub(since) {

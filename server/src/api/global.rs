@@ -1,4 +1,4 @@
-//! Relay's object identification: what has an id of its own can be read again by that alone.
+//! Relay's object identification: objects can be refetched by their id alone.
 
 use async_graphql::{Context, ID, Interface, Object};
 use uuid::Uuid;
@@ -24,16 +24,16 @@ use crate::commands::BadInput;
 
 /// The largest number of ids in one request.
 const MAX_IDS: usize = 100;
-/// The same, where the library computes costs.
+/// The same, as the type in which the library computes costs.
 const IDS: i32 = 100;
-/// What one object costs beside what is asked of it: it is looked for among all types.
+/// The base cost of one object: it is looked up in all types.
 const LOOKUP: usize = 100;
 
 /// An object with an id that no other object has.
 #[derive(Interface)]
 #[graphql(
     name = "Node",
-    field(name = "id", ty = "ID", desc = "No other object has it, of whichever type.")
+    field(name = "id", ty = "ID", desc = "Unique among all objects of all types.")
 )]
 pub(crate) enum Global {
     /// A schedule.
@@ -56,22 +56,22 @@ pub(crate) enum Global {
     AlertChannel(AlertChannel),
 }
 
-/// Objects by their ids alone.
+/// Queries for objects by their id alone.
 #[derive(Default)]
 pub(super) struct ReadingGlobally;
 
-/// Objects by their ids alone.
+/// Queries for objects by their id alone.
 #[Object]
 impl ReadingGlobally {
-    /// The object with that id; null if there is none that the caller may see.
+    /// The object with this id; null if there is none that the caller may see.
     #[graphql(complexity = "LOOKUP + child_complexity")]
     async fn node(&self, cx: &Context<'_>, id: ID) -> Result<Option<Global>> {
         cx.viewer()?;
         Ok(load(cx, &[id]).await?.pop().flatten())
     }
 
-    /// The objects with those ids, 1 to 100, in the same order; null for each that there is not, or
-    /// that the caller may not see.
+    /// The objects with these ids, 1 to 100, in the same order; null for each that does not exist
+    /// or that the caller may not see.
     #[graphql(
         complexity = "LOOKUP + cost_by(i32::try_from(ids.len()).unwrap_or(IDS), IDS, LOOKUP / 10 + child_complexity)"
     )]
@@ -85,11 +85,11 @@ impl ReadingGlobally {
     }
 }
 
-/// One statement for each type, until all are found. A text that is no id finds nothing.
+/// One statement per type, until all are found. An id that is not a UUID finds nothing.
 async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
     let keys: Vec<Option<Uuid>> = ids.iter().map(|id| Uuid::try_parse(id).ok()).collect();
     let mut found: Vec<Option<Global>> = keys.iter().map(|_| None).collect();
-    // What is foreign is found and not shown: it need not be looked for any further.
+    // Objects of foreign namespaces are found but not shown, and need not be looked up any further.
     let mut missing: Vec<Uuid> = keys.iter().flatten().copied().collect();
     macro_rules! look {
         ($row:ident, $made:expr) => {

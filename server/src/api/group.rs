@@ -10,10 +10,10 @@ use super::{
 };
 use crate::store::groups::Load;
 
-/// A limit on how many runs are at work at once, shared by the schedules that name it.
+/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
 pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
 
-/// A limit on how many runs are at work at once, shared by the schedules that name it.
+/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
 #[Object]
 impl ConcurrencyGroup {
     pub(crate) async fn id(&self) -> ID {
@@ -33,7 +33,7 @@ impl ConcurrencyGroup {
         self.0.max_runs
     }
 
-    /// Counts its changes.
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
@@ -53,7 +53,7 @@ impl ConcurrencyGroup {
         Ok(self.load(cx).await?.waiting.into())
     }
 
-    /// How many schedules name it.
+    /// How many schedules refer to it.
     async fn schedules(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(self.load(cx).await?.schedules)
     }
@@ -73,13 +73,13 @@ impl ConcurrencyGroup {
     }
 }
 
-/// The name of the group of that key.
+/// The name of the group with this id.
 pub(super) async fn group_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>> {
     let Some(id) = id else { return Ok(None) };
     Ok(cx.rows().load_one(GroupRow(id)).await?.map(|group| group.name))
 }
 
-/// A concurrency group to be made.
+/// A concurrency group to create.
 #[derive(InputObject)]
 pub(crate) struct CreateConcurrencyGroupInput {
     #[graphql(default = "default")]
@@ -97,6 +97,6 @@ pub(crate) struct UpdateConcurrencyGroupInput {
     /// one.
     pub(super) expected_version: i32,
     pub(super) name: Option<String>,
-    /// 1 to 10000. Runs over a lowered limit go on.
+    /// 1 to 10000. Runs over a lowered limit continue.
     pub(super) max_runs: Option<i64>,
 }

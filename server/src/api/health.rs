@@ -17,12 +17,12 @@ use crate::{
     store::{Store, StoreError, reads::health::Scope},
 };
 
-/// Whether all is well.
+/// The health of a namespace or of the whole cluster.
 #[derive(Clone, SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Health {
     healthy: bool,
-    /// What is wrong, a sentence each: the messages of `findings`.
+    /// What is wrong, one sentence each: the messages of `findings`.
     issues: Vec<String>,
     #[graphql(complexity = "DECLARED * child_complexity")]
     checks: Vec<HealthCheck>,
@@ -31,22 +31,22 @@ pub(crate) struct Health {
     database: String,
     #[graphql(skip)]
     examined: Vec<Check>,
-    /// None is all of them.
+    /// None for all namespaces.
     #[graphql(skip)]
     namespace: Option<Uuid>,
 }
 
 #[ComplexObject]
 impl Health {
-    /// What is wrong, the worst first, each with what to do about it: what `/healthz` tells, too.
-    // Counted by the schedule where something is wrong.
+    /// What is wrong, the worst first, each with what to do about it; `/healthz` reports the same.
+    // The cost of counting per schedule where something is wrong.
     #[graphql(complexity = "200 + DECLARED * child_complexity")]
     async fn findings(&self, cx: &Context<'_>) -> Result<Vec<HealthFinding>> {
         HealthFinding::all(cx, &self.examined, self.namespace).await
     }
 }
 
-/// One question and its answer.
+/// One check and its result.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct HealthCheck {
     name: String,
@@ -55,14 +55,14 @@ pub(crate) struct HealthCheck {
     limit: Option<String>,
 }
 
-/// The rules of time zones in use.
+/// The time zone rules in use.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct ZoneData {
     version: String,
     source: String,
 }
 
-/// Whose health is looked at, by whom it may be.
+/// The namespaces whose health is checked, verified to be visible to the caller.
 #[derive(Clone)]
 pub(super) struct Watched {
     store: Store,
@@ -73,7 +73,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Of one namespace or of all, if whoever asks may look there.
+    /// Of one namespace or of all, if the caller may see them.
     pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
         let namespace = match namespace {
@@ -94,12 +94,12 @@ impl Watched {
         })
     }
 
-    /// None is all of them.
+    /// None for all namespaces.
     pub(super) fn namespace(&self) -> Option<Uuid> {
         self.scope.namespace
     }
 
-    /// As of now.
+    /// The current health.
     pub(super) async fn look(&self) -> std::result::Result<Health, StoreError> {
         let Self { store, clock, cluster, limits, scope } = self;
         let checks = health::examine(store, clock, cluster, scope, limits).await?;
@@ -122,7 +122,7 @@ impl Watched {
 }
 
 impl Health {
-    /// As of now, of one namespace or of all.
+    /// The current health of one namespace or of all.
     pub(crate) async fn now(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         Ok(Watched::of(cx, namespace).await?.look().await?)
     }

@@ -17,7 +17,7 @@ use crate::{
     store::reads::health_causes::{Cause, Counted, causes},
 };
 
-/// The number of schedules that a finding names at the most.
+/// The largest number of schedules that a finding names.
 const MAX_SCHEDULES: i64 = 10;
 
 /// Something that is wrong, and what to do about it.
@@ -26,36 +26,36 @@ pub(crate) struct HealthFinding {
     /// The name of the check, as in `checks`: `missed`, `stalled`, `scheduler`, `clocks`.
     code: String,
     severity: HealthSeverity,
-    /// What is wrong, in a sentence.
+    /// What is wrong, in one sentence.
     message: String,
     /// What to do about it.
     help: &'static str,
-    /// The figure.
+    /// The measured value.
     value: String,
-    /// What the figure must not exceed.
+    /// The limit that the value must not exceed.
     limit: Option<String>,
-    /// The namespace whose figure it is; null if it counts all of them, or the cluster.
+    /// The namespace that was measured; null if the value covers all of them, or the cluster.
     namespace: Option<String>,
-    /// Schedules that are counted in the figure, those with the most first: 10 at the most.
+    /// Schedules counted in the value, those with the most first; at most 10.
     #[graphql(complexity = "DECLARED * child_complexity")]
     schedules: Vec<Schedule>,
-    /// The nodes that it is about, by name.
+    /// The nodes that it concerns, by name.
     nodes: Vec<String>,
-    /// Since when, where that is known.
+    /// When it began, if known.
     since: Option<Instant>,
 }
 
-/// How bad it is.
+/// How severe a finding is.
 #[derive(Enum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HealthSeverity {
-    /// Fires or runs are lost or stand still: `/healthz` answers 503.
+    /// Fires or runs are lost or stuck: `/healthz` answers 503.
     Critical,
     /// Worth knowing, but does not count as unhealthy; for example, two versions during an upgrade.
     Warning,
 }
 
 impl HealthFinding {
-    /// What is wrong of all that was examined, of one namespace or of all.
+    /// The findings of everything examined, for one namespace or for all.
     pub(super) async fn all(
         cx: &Context<'_>,
         checks: &[Check],
@@ -97,7 +97,7 @@ impl HealthFinding {
     }
 }
 
-/// What the check of that name counts, if that belongs to schedules.
+/// What the check of this name counts, if it counts per schedule.
 fn counted(check: &str) -> Option<Counted> {
     match check {
         "missed" => Some(Counted::Missed),
@@ -113,6 +113,7 @@ async fn schedules(cx: &Context<'_>, causes: &[Cause]) -> Result<Vec<Schedule>> 
     let keys = causes.iter().map(|cause| ScheduleRow(cause.schedule_id));
     let mut rows: HashMap<_, _> = cx.rows().load_many(keys.clone()).await?;
     let rows = keys.filter_map(|key| rows.remove(&key));
-    // Whoever asks about all may see all, and about one that one.
+    // A caller who asks about all namespaces may see all; one who asks about a single namespace may
+    // see that.
     Ok(rows.filter(|row| cx.is_home(row.namespace_id)).map(Schedule).collect())
 }

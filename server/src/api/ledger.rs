@@ -22,17 +22,17 @@ use crate::{
 const COUNTED: usize = 5_000;
 /// The largest number of schedules in one filter.
 const MAX_SCHEDULES: usize = 100;
-/// The range that totals count without a beginning.
+/// The range that totals cover without `after`.
 const USUAL: TimeDelta = TimeDelta::hours(24);
 
-/// The ledger of many schedules.
+/// Queries of the ledger across schedules.
 #[derive(Default)]
 pub(super) struct ReadingLedger;
 
-/// The ledger of many schedules.
+/// Queries of the ledger across schedules.
 #[Object]
 impl ReadingLedger {
-    /// The ledger of one namespace, or of all that the caller may see: newest first by scheduled
+    /// The ledger of one namespace, or of all that the caller may see; newest first by scheduled
     /// time.
     #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
     async fn ledger(
@@ -40,7 +40,7 @@ impl ReadingLedger {
         cx: &Context<'_>,
         #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
-        #[graphql(desc = "Which schedules: in the search language of docs/search.md, as in \
+        #[graphql(desc = "Selects schedules, in the search language of docs/search.md, as in \
                     `tag:billing -zone:UTC`.")]
         search: Option<String>,
         first: Option<i32>,
@@ -58,14 +58,14 @@ impl ReadingLedger {
         Ok(connection(page, cursor, Fire))
     }
 
-    /// How many instants the same filter finds, by verdict and reason.
+    /// How many instants the same filter matches, by verdict and reason.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn ledger_totals(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
-        #[graphql(desc = "Which schedules: in the search language of docs/search.md.")]
+        #[graphql(desc = "Selects schedules, in the search language of docs/search.md.")]
         search: Option<String>,
     ) -> Result<LedgerTotals> {
         cx.viewer()?;
@@ -81,7 +81,7 @@ fn key(text: &str) -> Option<ledger::Key> {
     Some((Timestamp(at.parse().ok()?), Uuid::try_parse(id).ok()?))
 }
 
-/// Which fires of the ledger.
+/// Selects fires of the ledger.
 #[derive(InputObject, Default)]
 pub(super) struct LedgerFilter {
     verdicts: Option<Vec<Verdict>>,
@@ -112,7 +112,7 @@ impl LedgerFilter {
     }
 }
 
-/// Refuses schedules that are not there for the caller.
+/// Refuses schedules that do not exist for the caller.
 async fn may_see(cx: &Context<'_>, ids: &[Uuid]) -> Result<()> {
     if !(1..=MAX_SCHEDULES).contains(&ids.len()) {
         let help = format!("give 1 to {MAX_SCHEDULES}");
@@ -126,28 +126,28 @@ async fn may_see(cx: &Context<'_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Instants of the ledger, counted: `expected` is always `ran + skipped + missed + open`.
+/// Counts of instants in the ledger: `expected` is always `ran + skipped + missed + open`.
 #[derive(SimpleObject)]
 pub(super) struct LedgerTotals {
-    /// Where the range that was counted begins.
+    /// Start of the counted range.
     from: Instant,
-    /// Where it ends, exclusive; null if the filter has no end.
+    /// End of the counted range, exclusive; null if the filter has no end.
     until: Option<Instant>,
     /// Instants that were due.
     expected: Long,
-    /// A run was started for them: STARTED.
+    /// Instants for which a run was started: STARTED.
     ran: Long,
-    /// They did not run on purpose: SKIPPED.
+    /// Instants deliberately not run: SKIPPED.
     skipped: Long,
-    /// They were lost: MISSED, COLLAPSED into a later one, or ABANDONED.
+    /// Instants that were lost: MISSED, COLLAPSED into a later one, or ABANDONED.
     missed: Long,
-    /// They have no run yet: PENDING.
+    /// Instants that have no run yet: PENDING.
     open: Long,
-    /// The same by verdict and reason, the most frequent first.
+    /// The same counts by verdict and reason, the most frequent first.
     #[graphql(complexity = "DECLARED * child_complexity")]
     groups: Vec<LedgerGroup>,
-    /// False if there are more than 200,000 rows: then the newest 200,000 are counted, and `from` is
-    /// the earliest of them.
+    /// False if there are more than 200,000 rows: then only the newest 200,000 are counted, and
+    /// `from` is the earliest of them.
     is_complete: bool,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct LedgerTotals {
 pub(super) struct LedgerGroup {
     verdict: Verdict,
     reason: ReasonCode,
-    /// How many instants; one row of the ledger may stand for several.
+    /// The number of instants; one row of the ledger may cover several.
     count: Long,
 }
 

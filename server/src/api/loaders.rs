@@ -1,8 +1,9 @@
-//! One statement for many rows: every hop from a list to one row goes through here.
+//! Batched reads: every hop from a list to one row goes through here.
 //!
-//! No row is cached, so one loader serves all requests and never shows an old one: keys that are
-//! asked for in the same moment share a statement, whoever asks. Only tallies are kept for some
-//! seconds: each is a sum over a day of the ledger, and a live list asks for it with every event.
+//! Rows are not cached, so one loader serves all requests and never returns a stale row: keys
+//! requested at the same moment share a statement, whichever request they come from. Only tallies
+//! are kept for some seconds: each sums a day of the ledger, and a live list requests it with every
+//! event.
 
 use std::{
     collections::HashMap,
@@ -39,9 +40,9 @@ pub(crate) struct Rows {
     tallies: Mutex<HashMap<Uuid, (Instant, tally::Tally)>>,
 }
 
-/// A tally is counted anew when it is so old.
+/// A tally is recounted once it is this old.
 const TALLY_AGE: Duration = Duration::from_secs(15);
-/// So many are kept; then all are forgotten.
+/// The largest number of cached tallies; beyond it all are dropped.
 const TALLIES: usize = 10_000;
 
 /// The loader that a schema holds.
@@ -82,7 +83,7 @@ loaders! {
         let found = users::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// What the console keeps for a user.
+    /// The settings that the console keeps for a user.
     SettingsOf -> user_setting::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = user_settings::by_users(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.user_id, row)).collect())
@@ -97,7 +98,7 @@ loaders! {
         let found = groups::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// What a concurrency group has to do.
+    /// The load of a concurrency group.
     GroupLoad -> groups::Load, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = groups::loads(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().map(|load| (load.id, load)).collect())
@@ -121,12 +122,12 @@ loaders! {
         let found = alerts::rules::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// A channel of alerts.
+    /// An alert channel.
     AlertChannelRow -> alert_channel::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::channels::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// A schedule's last call to its watchdog.
+    /// A schedule's last watchdog call.
     PingRow -> ping::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = pings::by_schedules(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.schedule_id, row)).collect())
@@ -156,7 +157,7 @@ loaders! {
         let found = batches::live_runs(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().collect())
     };
-    /// A schedule's fires of the last 24 hours, as of some seconds ago.
+    /// A schedule's fires of the last 24 hours, counted up to some seconds ago.
     DayTally -> tally::Tally, async |rows: &Rows, ids: Vec<Uuid>| {
         rows.tallies(ids).await
     };
@@ -165,7 +166,7 @@ loaders! {
         let found = backfills::by_ids(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// How far a backfill is.
+    /// The progress of a backfill.
     BackfillProgressOf -> backfills::Progress, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = backfills::progress(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().collect())
@@ -245,11 +246,11 @@ macro_rules! first_of_many {
 }
 
 first_of_many! {
-    /// The first attempts of a run, and how many.
+    /// The first attempts of a run, with their limit.
     FirstTaskRuns -> task_run::Model, batches::first_task_runs, |row: &task_run::Model| row.run_id;
-    /// The newest fires of a schedule, and how many.
+    /// The newest fires of a schedule, with their limit.
     NewestFires -> fire::Model, batches::newest_fires, |row: &fire::Model| row.schedule_id;
-    /// The first of what a user may do in single namespaces, and how much.
+    /// A user's first memberships in namespaces, with their limit.
     FirstMemberships -> membership::Model, memberships::first_of_users,
         |row: &membership::Model| row.user_id;
 }
@@ -274,14 +275,14 @@ impl Loader<WorkflowVersion> for Rows {
     }
 }
 
-/// A range of time that figures are asked for.
+/// A range of time for statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StatsRange {
     pub(crate) from: Timestamp,
     pub(crate) until: Timestamp,
 }
 
-/// What the runs of a schedule came to in a range.
+/// Statistics of a schedule's runs in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FiguresOf(pub(crate) Uuid, pub(crate) StatsRange);
 

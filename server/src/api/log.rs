@@ -6,7 +6,7 @@ use super::scalar::Instant;
 /// A line that an attempt printed.
 #[derive(SimpleObject)]
 pub(crate) struct LogLine {
-    /// Its place in the run's log.
+    /// Its position in the run's log.
     pub(crate) cursor: String,
     task: String,
     attempt: i32,

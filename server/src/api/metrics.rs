@@ -27,17 +27,17 @@ use crate::{
     },
 };
 
-/// What can be read of how much there is and how it goes.
+/// Queries of metrics and statistics.
 #[derive(Default)]
 pub(super) struct ReadingFigures;
 
-/// The answers of a moment ago, by namespace.
+/// Recently computed metrics, by namespace.
 pub(super) type Figures = AnswerCache<Uuid, Metrics>;
 
-/// What can be read of how much there is and how it goes.
+/// Queries of metrics and statistics.
 #[Object]
 impl ReadingFigures {
-    /// How much there is in a namespace and how its last hour went. Counted at most every ten
+    /// Counts of what is in a namespace, and figures of its last hour. Recounted at most every ten
     /// seconds.
     #[graphql(complexity = "200 + child_complexity")]
     async fn metrics(
@@ -69,9 +69,9 @@ impl ReadingFigures {
         #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
         #[graphql(desc = "Now if absent.")] until: Option<Instant>,
         #[graphql(
-            desc = "Seconds, whole minutes of them; what gives at most 400 steps if absent. At \
-                    most 1500 steps are given. Roll-ups of what was two days ago are by the hour: \
-                    from there on a step is a whole number of hours, whatever is asked for."
+            desc = "Step length in seconds, a multiple of 60; by default one that makes at most 400 \
+                    steps. At most 1500 steps are returned. Roll-ups older than two days are hourly: \
+                    a range that includes them has steps of whole hours, whatever is requested."
         )]
         step: Option<i32>,
         #[graphql(desc = "Only schedules that have this tag.")] tag: Option<String>,
@@ -95,7 +95,7 @@ impl ReadingFigures {
     }
 }
 
-/// How much there is in a namespace, and how its last hour went.
+/// Counts of what is in a namespace, and figures of its last hour.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Metrics {
     /// When it was counted.
@@ -110,30 +110,30 @@ pub(crate) struct Metrics {
     live_runs: Long,
     /// Claimed fires that have no run yet.
     pending_handoffs: Long,
-    /// How long the oldest schedule that is due waits to be claimed; null if none does.
+    /// How long the oldest due schedule has waited to be claimed; null if none is waiting.
     oldest_unclaimed_ms: Option<Long>,
-    /// Runs that ended in the last hour, by the minute.
+    /// Runs that ended in the last hour, per minute.
     executions_per_minute: f64,
-    /// From their start to their end; null if none ended.
+    /// Average time from start to end of these runs; null if none ended.
     average_execution_time_ms: Option<f64>,
-    /// The share of them that failed or took too long, 0 to 1; null if none ended.
+    /// The share of these runs that failed or timed out, 0 to 1; null if none ended.
     failed_executions_rate: Option<f64>,
-    /// From the due time to the hand-off of those that fires started; null if there are none.
+    /// Average time from due time to hand-off, of runs started by fires; null if there are none.
     average_lateness_ms: Option<f64>,
-    /// The same of the latest one.
+    /// The longest time from due time to hand-off.
     max_lateness_ms: Option<Long>,
-    /// How long they took; null if none ended that had started.
+    /// Durations of these runs; null if no ended run had started.
     durations: Option<Percentiles>,
-    /// How late those were that fires started; null if there are none.
+    /// How late runs started by fires were; null if there are none.
     latenesses: Option<Percentiles>,
-    /// Those of them that recovery had started or taken over, and the fires that it gave up before
-    /// they had a run.
+    /// Runs that recovery had started or taken over, and fires that it abandoned before they had a
+    /// run.
     recovery_events: Long,
-    /// All that ended in the last hour.
+    /// Everything that ended in the last hour.
     executions: Executions,
 }
 
-/// What ended in a stretch of time.
+/// What ended in a period.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Executions {
     total: Long,
@@ -141,17 +141,20 @@ pub(crate) struct Executions {
     failed: Long,
     timed_out: Long,
     cancelled: Long,
-    /// Instants that nobody claimed in time, and that were not made up for.
+    /// Instants that no node claimed in time, and that were not made up for.
     missed: Long,
-    /// Instants that were decided not to run: another run was alive, a calendar, a pause, a wish.
+    /// Instants deliberately not run: because of another live run, a calendar, a pause or a
+    /// request.
     skipped: Long,
-    /// Fires that recovery gave up before they had a run; a run that it gave up has failed.
+    /// Fires that recovery abandoned before they had a run; a run that recovery gave up counts as
+    /// failed.
     abandoned: Long,
-    /// The share that succeeded of all that ended, were missed or abandoned; null if there are none.
+    /// Succeeded runs as a share of everything that ended, was missed or was abandoned; null if
+    /// there is nothing.
     success_rate: Option<f64>,
 }
 
-/// The figures of a namespace as of now, or of a moment ago.
+/// A namespace's metrics, cached for a short time.
 pub(super) async fn figures(
     store: &Store,
     clock: &Clock,
@@ -171,7 +174,7 @@ impl Metrics {
         let scope = Scope { namespace: Some(namespace), tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
-        // What ended a moment ago by another node's clock counts, too.
+        // Includes what just ended by the clock of another node.
         let soon = (now + TimeDelta::minutes(1)).into();
         let Rollup { counts: sums, durations, latenesses } =
             stats::sum(store, namespace, hour, soon).await?;
@@ -213,7 +216,7 @@ impl Executions {
     }
 }
 
-/// A part of a whole; nothing if there is none.
+/// A share of a total; None if the total is zero.
 pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,4 +1,4 @@
-//! What is to come by the minute, and what a timing that is not saved yet would add to it.
+//! Upcoming fires per minute, and what an unsaved timing would add.
 
 use async_graphql::{Context, Object, SimpleObject};
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
@@ -18,26 +18,26 @@ use super::{
 };
 use crate::commands::modules::instants;
 
-/// A week of minutes.
+/// A week in minutes.
 const MINUTES: i32 = 10_080;
-/// The number of fires that are looked at one by one.
+/// The largest number of fires that are computed one by one.
 const LOOKS: usize = 500_000;
-/// The number of the candidate's starts that are told one by one.
+/// The largest number of the candidate's starts that are listed.
 const TOLD: usize = 100;
-/// Shifts that are tried to either side, in minutes, and the number of those that are told.
+/// How far shifts are tried in each direction, in minutes, and how many are listed.
 const SHIFTS: i64 = 30;
 const TOLD_SHIFTS: usize = 5;
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What is to come by the minute.
+/// Queries of upcoming fires per minute.
 #[derive(Default)]
 pub(super) struct ReadingMinutes;
 
-/// What is to come by the minute.
+/// Queries of upcoming fires per minute.
 #[Object]
 impl ReadingMinutes {
-    /// How many fires each minute to come has, if nothing changes; and with a timing that is not
-    /// saved yet, what that would add.
+    /// How many fires each coming minute has, if nothing changes; and what a timing that is not
+    /// saved yet would add.
     #[graphql(complexity = "20_000 + search_cost(search.as_deref()) + child_complexity")]
     async fn upcoming_by_minute(
         &self,
@@ -45,15 +45,15 @@ impl ReadingMinutes {
         #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
         #[graphql(
-            desc = "Only schedules that this finds: in the search language of docs/search.md."
+            desc = "Only schedules that match this search, in the language of docs/search.md."
         )]
         search: Option<String>,
-        #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
+        #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 1_440, desc = "How many minutes, 1 to 10080.")] minutes: i32,
         #[graphql(desc = "A timing to try.")] candidate: Option<TimingInput>,
         #[graphql(
-            desc = "The schedule that the candidate edits, if one is: its fires are left out of the \
+            desc = "The schedule that the candidate edits, if any: its fires are left out of the \
                     counts."
         )]
         schedule_id: Option<Uuid>,
@@ -71,7 +71,7 @@ impl ReadingMinutes {
         let mut grid = Grid::new(from, minutes);
         grid.is_complete = is_all;
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read at once.
+        // All at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         let mut schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
@@ -80,7 +80,7 @@ impl ReadingMinutes {
                 grid.add(&one.timetable, one.after, one.left);
                 schedules += 1;
             }
-            // Others have their turn, however many there are.
+            // Yield to other tasks, however many schedules there are.
             tokio::task::yield_now().await;
         }
         let candidate = match candidate {
@@ -101,42 +101,41 @@ impl ReadingMinutes {
     }
 }
 
-/// What is to come by the minute.
+/// Upcoming fires per minute.
 #[derive(SimpleObject)]
 pub(super) struct MinuteForecast {
-    /// The first minute begins here: a whole minute of UTC.
+    /// Start of the first minute: a whole minute in UTC.
     from: Instant,
     /// Exclusive.
     to: Instant,
-    /// How many fires each minute has, from `from` on: as many numbers as there are minutes.
+    /// How many fires each minute has, starting at `from`: one number per minute.
     starts: Vec<u32>,
     /// How many schedules were counted.
     schedules: u32,
-    /// False where so much is to come that not all of it was counted: of the schedules that are due
-    /// last, fires are left out.
+    /// False if there is too much to count: fires of the schedules that are due last are left out.
     is_complete: bool,
-    /// With a candidate: what it would add.
+    /// What the candidate would add; null without one.
     candidate: Option<CandidateForecast>,
 }
 
 /// What a timing that is not saved yet would add.
 #[derive(SimpleObject)]
 pub(super) struct CandidateForecast {
-    /// Why the timing cannot be used; then the rest is empty.
+    /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
-    /// Its first 100 starts in the window, each with how busy its minute is.
+    /// Its first 100 starts in the window, each with the number of fires in its minute.
     starts: Vec<CandidateStart>,
     /// The busiest of its minutes.
     busiest: Option<CandidateStart>,
-    /// Shifts of up to half an hour after which its busiest minute is quieter: the quietest first, 5
-    /// at the most.
+    /// Shifts of up to half an hour after which its busiest minute is quieter, the quietest first;
+    /// at most 5.
     quieter: Vec<QuieterShift>,
 }
 
 /// A minute in which a candidate fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
 pub(super) struct CandidateStart {
-    /// When the minute begins.
+    /// Start of the minute.
     at: Instant,
     /// Fires of the minute without the candidate.
     before: u32,
@@ -144,12 +143,12 @@ pub(super) struct CandidateStart {
     after: u32,
 }
 
-/// Another minute for a candidate.
+/// A shift of the candidate by some minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
 pub(super) struct QuieterShift {
     /// Minutes to shift by; negative is earlier.
     minutes: i64,
-    /// Fires of its busiest minute then, its own included.
+    /// Fires of its busiest minute after the shift, including its own.
     starts: u32,
 }
 
@@ -159,7 +158,7 @@ impl CandidateForecast {
     }
 }
 
-/// The minutes of the window, as they fill.
+/// The window's minutes, filled while fires are counted.
 struct Grid {
     starts: Vec<u32>,
     begin: DateTime<Utc>,
@@ -182,12 +181,12 @@ impl Grid {
         usize::try_from((at - self.begin).num_minutes()).unwrap_or(usize::MAX)
     }
 
-    /// Counts the fires of a timing after an instant, so many at the most.
+    /// Counts at most `left` fires of a timing after an instant.
     fn add(&mut self, timetable: &Timetable, after: DateTime<Utc>, left: u64) {
         let last = self.end() - MOMENT;
         let fires = count(timetable, after, last).min(left);
         let fires = usize::try_from(fires).unwrap_or(usize::MAX);
-        // One that fires more than twice a minute is counted by the minute.
+        // A timing that fires more than twice a minute is counted per minute.
         if fires > 2 * self.starts.len() {
             self.add_often(timetable, after, fires);
             return;
@@ -230,7 +229,7 @@ impl Grid {
             CandidateStart { at: at.into(), before, after: before.saturating_add(*starts) }
         };
         let all: Vec<CandidateStart> = busy.iter().map(told).collect();
-        // The first of those that are equally busy.
+        // The first of equally busy minutes.
         let busiest = all.iter().copied().rev().max_by_key(|one| one.after);
         let mut quieter: Vec<QuieterShift> = (-SHIFTS..=SHIFTS)
             .filter_map(|shift| {
@@ -245,8 +244,8 @@ impl Grid {
         CandidateForecast { problem: None, starts, busiest, quieter }
     }
 
-    /// The fires of the busiest minute if the candidate fired so many minutes later; none if it
-    /// would fire outside of the window.
+    /// The fires of the busiest minute if the candidate fired `shift` minutes later; None if it
+    /// would fire outside the window.
     fn busiest_after(&self, busy: &[(usize, u32)], shift: i64) -> Option<u32> {
         let after = |(minute, starts): &(usize, u32)| {
             let minute = i64::try_from(*minute).ok()?.checked_add(shift)?;

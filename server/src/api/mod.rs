@@ -1,40 +1,44 @@
 //! The control plane: GraphQL over the store's reads and the engine's commands.
 //!
-//! Promises: nothing is answered to nobody, since every root field but `me` asks for a right
-//! before it reads; every list is bounded and every cursor stays valid; a refusal carries a code
-//! and what a form needs, and nothing of the inside. It decides nothing: what is written goes
-//! through `commands`, when a schedule fires is asked of `timetable`.
+//! Promises: nothing is answered to an unauthenticated caller, since every root field but `me`
+//! requires a permission before it reads; every list is bounded and every cursor stays valid; a
+//! refusal carries a code and what a form needs, and no internals. It decides nothing: writes go
+//! through `commands`, and `timetable` computes when a schedule fires.
 //!
-//! Its types are structs of its own, one noun a file. A hop from a list to one row goes through a
-//! loader, so a page costs the same number of statements however long it is.
+//! Its types are its own structs, one noun per file. A hop from a list to one row goes through a
+//! loader, so a page takes the same number of statements whatever its length.
 //!
-//! - `schema`, `limits`: what a request may ask for, and the text that `server/schema.graphql` keeps
-//! - `aside`: requests that compute, away from the event loop
-//! - `roots`: put together from `query`, `mutation`, `people` and others; `subscription`; `payload`:
-//!   what mutations answer
-//! - `call`: what a mutation is to its idempotency key
-//! - `context`: rights and layers; `error`: refusals; `page`: Relay; `loaders`: batches
-//! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
+//! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and what a request may
+//!   ask for
+//! - `aside`: requests that compute, executed off the event loop
+//! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`;
+//!   `payload`: results of mutations
+//! - `call`: the form in which an idempotency key remembers a mutation
+//! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
+//!   reads
+//! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns
-//! - `global`: what is read again by its id alone
+//! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
-//! - `minutes`: what is to come by the minute; `pause_preview`, `edit_effect`: what a pause and an edit
-//!   would do
-//! - `ping`: whom a schedule calls; `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
-//!   backfill would run
+//! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
+//!   and of an edit
+//! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
+//!   resume; `backfill_preview`: what a backfill would run
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
-//! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`: the rest
+//! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`:
+//!   the rest
 //! - `alerts`: alert rules and channels, alerts, and notifications
-//! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in; `sort`: the order
-//!   of lists
-//! - `run_forecast`: how a live run compares with what is usual; `slots`: what became of a schedule's instants
-//! - `metrics`, `run_stats`, `schedule_stats`: how it goes, in figures; `watching`: the same and the health, followed;
-//!   `answer_cache`: answers that are good for a moment
-//! - `sentence`: why a fire became what it is, in words
+//! - `schedule_input`, `task_input`, `workflow_input`, `filters`: inputs; `sort`: the order of
+//!   lists
+//! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
+//!   of a schedule's instants
+//! - `metrics`, `run_stats`, `schedule_stats`: figures; `watching`: subscriptions to metrics and
+//!   health; `answer_cache`: answers that stay valid for a short time
+//! - `sentence`: why a fire has its verdict, in words
 //! - `worker`: programs that pull tasks, and their queues
-//! - `values`: what scalars are given, read with the path to it
-//! - `scalar`: instants, and whole numbers that outgrow `Int`
+//! - `values`: reads scalar values early, so that errors name their path
+//! - `scalar`: instants, and integers that exceed `Int`
 
 mod alerts;
 mod answer_cache;

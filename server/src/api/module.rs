@@ -1,4 +1,4 @@
-//! What is deployed, and the ledger row by row.
+//! Deployed modules, their export, and single ledger rows.
 
 use async_graphql::{Context, Enum, Object, SimpleObject};
 use uuid::Uuid;
@@ -17,11 +17,11 @@ use crate::{
     store::reads::{batches, modules},
 };
 
-/// More that can be read.
+/// Queries of deployed modules and of single ledger rows.
 #[derive(Default)]
 pub(super) struct ReadingDeployed;
 
-/// More that can be read.
+/// Queries of deployed modules and of single ledger rows.
 #[Object]
 impl ReadingDeployed {
     /// A row of the ledger.
@@ -32,7 +32,7 @@ impl ReadingDeployed {
         Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Fire))
     }
 
-    /// The modules of which something is deployed, by name.
+    /// Modules with at least one deployed object, by name.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn modules(
         &self,
@@ -61,21 +61,21 @@ impl ReadingDeployed {
         Ok(drift.map(Into::into))
     }
 
-    /// Files that declare what is there, one for each module, and one for what was made by hand.
-    /// At most 5,000 schedules. Needs the right to see payloads.
+    /// Files that declare the existing objects, one for each module, and one for objects made by
+    /// hand. At most 5,000 schedules. Requires the permission to see payloads.
     #[graphql(complexity = "10000 + 10 * child_complexity")]
     async fn export_modules(
         &self,
         cx: &Context<'_>,
         #[graphql(default = "default")] namespace: String,
-        #[graphql(desc = "Only what that module declares.")] module: Option<String>,
+        #[graphql(desc = "Only what this module declares.")] module: Option<String>,
         #[graphql(
-            desc = "Only schedules that a search in the language of docs/search.md finds, and what they name."
+            desc = "Only schedules that match this search, in the language of docs/search.md, and what they refer to."
         )]
         search: Option<String>,
         #[graphql(
             default = "exported",
-            desc = "The name of the module that declares what was made by hand."
+            desc = "The name of the module that declares objects made by hand."
         )]
         name: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
@@ -87,15 +87,15 @@ impl ReadingDeployed {
     }
 }
 
-/// A file that declares workflows and schedules together, as far as they are there.
+/// The deployed part of a file that declares workflows and schedules together.
 #[derive(SimpleObject)]
 pub(crate) struct Module {
     name: String,
-    /// How many it declares.
+    /// How many schedules it declares.
     schedules: i64,
-    /// How many it declares.
+    /// How many workflows it declares.
     workflows: i64,
-    /// When one of them last changed.
+    /// When one of its objects last changed.
     changed_at: Instant,
 }
 
@@ -106,13 +106,13 @@ impl From<modules::Module> for Module {
     }
 }
 
-/// How a module stands against its last deployment.
+/// How a module's objects differ from its last deployment.
 #[derive(SimpleObject)]
 pub(crate) struct ModuleDrift {
     module: String,
     deployed_by: String,
     deployed_at: Instant,
-    /// What is otherwise; nothing, if all is as it was declared.
+    /// The objects that differ; empty if all are as declared.
     #[graphql(complexity = "DECLARED * child_complexity")]
     drifted: Vec<DriftedThing>,
 }
@@ -123,25 +123,25 @@ pub(crate) struct DriftedThing {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
     name: String,
-    /// Whose it is to decide about that.
+    /// Who decides about this object.
     side: DriftSide,
-    /// As it was declared, and as it is. Without a path where it is gone.
+    /// The declared and the current values. A field without a path means that the object is gone.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// Who did it last, where that is known.
+    /// Who last changed it, if known.
     by: Option<String>,
     at: Option<Instant>,
-    /// Why, where somebody had to say so.
+    /// The reason given, where one was required.
     reason: Option<String>,
 }
 
-/// Who decides about something that a module declares.
+/// Who decides about an object that a module declares.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Side")]
 pub(crate) enum DriftSide {
-    /// The operators': pauses, notes and mutes stay.
+    /// The operators: pauses, notes and mutes persist.
     Operators,
-    /// The module's: the next deployment puts it as its file says.
+    /// The module: the next deployment restores what its file declares.
     Module,
 }
 
@@ -170,9 +170,9 @@ impl From<commands::Drift> for ModuleDrift {
 #[derive(SimpleObject)]
 pub(crate) struct ExportedModule {
     module: String,
-    /// Whether it declares what was made by hand: to be applied with `adopt`.
+    /// Whether it declares objects made by hand: apply it with `adopt`.
     is_by_hand: bool,
-    /// Whether it holds a part of the module only: to be applied without `prune`.
+    /// Whether it contains only a part of the module: apply it without `prune`.
     is_part: bool,
     /// How many schedules it declares.
     schedules: u64,

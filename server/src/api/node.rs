@@ -18,53 +18,55 @@ use crate::{
     store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
 };
 
-/// What a list of nodes costs: so many times what one does. Clusters are small.
+/// The cost factor of a list of nodes. Clusters are small.
 pub(crate) const NODES: usize = 50;
 
-/// One life of a server process.
+/// One lifetime of a server process.
 #[derive(SimpleObject)]
 #[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
     name: String,
-    /// Counts the lives of that name from 1.
+    /// The number of this lifetime among those with the same name, from 1.
     incarnation: i32,
     state: NodeState,
-    /// What it does: `api`, `scheduler`, `worker`.
+    /// The roles it performs: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
-    /// What runs may ask of the node that takes them.
+    /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
     heartbeat_at: Instant,
-    /// Since its last heartbeat, on the database's clock; null once it is gone.
+    /// Time since its last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
-    /// Where its heartbeats go.
+    /// Where it sends its heartbeats.
     heartbeats: Heartbeats,
-    /// Why it cannot reach Redis, if its heartbeats are to go there; null once it is gone.
+    /// Why it cannot reach Redis, if it is configured to send its heartbeats there; null once it is
+    /// gone.
     redis_problem: Option<String>,
-    /// How far its clock was ahead of the database's then.
+    /// How far its clock was ahead of the database's at its last heartbeat.
     clock_offset_ms: Long,
     /// Runs at work on it.
     runs: i64,
-    /// How many it takes at once.
+    /// How many runs it takes at once.
     capacity: i32,
     version: String,
-    /// The version of its zone data.
+    /// The version of its time zone data.
     zone_data: String,
-    /// The last migration that its program knows.
+    /// The last migration known to its binary.
     schema: String,
-    /// Of how many of the 256 shards it claims what is due at once.
+    /// How many of the 256 shards it is first owner of: it claims their due schedules at once.
     first_shards: i32,
-    /// And of how many soon after, if the first owner does not.
+    /// How many shards it is second owner of: it claims their due schedules soon after, if the
+    /// first owner does not.
     second_shards: i32,
-    /// Who drained it; null unless somebody did.
+    /// Who drained it; null if it is not drained.
     drain: Option<NodeDrain>,
-    /// The services that it does for all.
+    /// The cluster-wide services that it performs.
     #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
 }
 
-/// Who has a node take nothing on.
+/// Who drained a node, and when.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeDrain {
     by: String,
@@ -72,20 +74,20 @@ pub(crate) struct NodeDrain {
     reason: String,
 }
 
-/// A service that one node does for all.
+/// A service that one node performs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
     name: String,
-    /// Counts the holders from 1: each write of the service names it.
+    /// The number of the holder, from 1: each write of the service names it.
     epoch: Long,
 }
 
-/// Where heartbeats go.
+/// Where a node sends its heartbeats.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heartbeats {
     /// Into the database.
     Database,
-    /// To Redis, with the database behind it.
+    /// To Redis, with the database as fallback.
     Redis,
 }
 
@@ -94,18 +96,18 @@ pub(crate) enum Heartbeats {
 pub(crate) enum NodeState {
     /// Its heartbeat is fresh.
     Alive,
-    /// It shuts down: it brings to an end what it holds.
+    /// It is shutting down, and finishes the work that it holds.
     Draining,
-    /// Somebody drained it: it takes nothing on, and stays a member.
+    /// An administrator drained it: it takes no new work, and remains a member.
     Drained,
-    /// It said goodbye.
+    /// It left the cluster cleanly.
     Left,
-    /// Its heartbeat expired, or its name started anew.
+    /// Its heartbeat expired, or a new process started under its name.
     Dead,
 }
 
-/// What is the same for all nodes that are looked at together: who works on how much, who does
-/// what for all, and who was heard of.
+/// Facts shared by all nodes that are read together: their runs, leases and shards, and which are
+/// alive.
 pub(super) struct Around {
     runs: HashMap<Uuid, i64>,
     leases: Vec<HeldLease>,
@@ -113,12 +115,12 @@ pub(super) struct Around {
     living: HashMap<Uuid, Living>,
 }
 
-/// That at the time of an event, for all who follow: the runs of all nodes are counted once for
-/// each heartbeat, however many hear of it.
+/// These facts as of an event, shared by all subscribers: the runs of all nodes are counted once
+/// per heartbeat, however many subscribers receive it.
 pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
 
 impl Around {
-    /// As of now.
+    /// The current facts.
     pub(super) async fn now(
         store: &Store,
         cluster: &Cluster,
@@ -138,7 +140,7 @@ impl Around {
 }
 
 impl Node {
-    /// Those that are alive or gone within a day, by name.
+    /// The nodes that are alive or gone within a day, by name.
     pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
         let store = cx.store();
         let rows = overview::nodes(store).await?;
@@ -146,7 +148,7 @@ impl Node {
         Ok(Self::of(rows, &around))
     }
 
-    /// The life of that key.
+    /// The node with this id.
     pub(crate) async fn one(cx: &Context<'_>, id: Uuid) -> Result<Self> {
         let row = cx.rows().load_one(NodeRow(id)).await?;
         let row = row.ok_or_else(|| CommandError::not_found("node", id))?;
@@ -155,7 +157,7 @@ impl Node {
         Ok(nodes.pop().ok_or_else(|| CommandError::not_found("node", id))?)
     }
 
-    /// These lives, with what each has to do now.
+    /// These nodes with their current load.
     pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
         let node = |row: node::Model| {
             let heard = around.living.get(&row.id);
@@ -202,7 +204,7 @@ impl Node {
     }
 }
 
-/// Of how many shards each is the first owner, and the second.
+/// How many shards each node is first owner of, and how many second.
 fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
     let mut counts: HashMap<String, [i32; 2]> = HashMap::new();
     for shard in (0..SHARDS).filter_map(|shard| u8::try_from(shard).ok()) {
@@ -221,14 +223,14 @@ fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
 pub(crate) struct Shard {
     /// 0 to 255.
     number: i32,
-    /// The node that claims what is due in it at once; null if no node schedules.
+    /// The node that claims its due schedules at once; null if no node has the scheduler role.
     first: Option<String>,
-    /// The node that does so soon after, if the first does not.
+    /// The node that claims them soon after, if the first does not.
     second: Option<String>,
 }
 
 impl Shard {
-    /// All of them.
+    /// All shards.
     pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
         let cluster = cx.data_unchecked::<Cluster>();
         let fleet = cluster.fleet(cx.store()).await?;

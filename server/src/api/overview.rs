@@ -18,14 +18,14 @@ use super::{
 };
 use crate::store::reads::{overview, stats, within::Within};
 
-/// One namespace at a glance, or several.
+/// A summary of one namespace, or of several.
 pub(crate) struct Overview {
     within: Within,
     counts: overview::Counts,
 }
 
 impl Overview {
-    /// As of now.
+    /// The current summary.
     pub(crate) async fn now(cx: &Context<'_>, within: Within) -> Result<Self> {
         let counts = overview::counts(cx.store(), &within).await?;
         Ok(Self { within, counts })
@@ -37,7 +37,7 @@ fn yesterday(cx: &Context<'_>) -> Timestamp {
     (cx.commands().clock.now() - TimeDelta::hours(24)).into()
 }
 
-/// One namespace at a glance, or several.
+/// A summary of one namespace, or of several.
 #[Object]
 impl Overview {
     async fn schedules(&self) -> i64 {
@@ -59,7 +59,7 @@ impl Overview {
     /// Everything that ended in the last 24 hours, scheduled or manual; each is counted within
     /// seconds of its end.
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
-        // What ended a moment ago by another node's clock counts, too.
+        // Includes what just ended by the clock of another node.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
         let day = stats::counts(cx.store(), &self.within, yesterday(cx), soon).await?;
         Ok(Executions::of(&day))
@@ -73,7 +73,8 @@ impl Overview {
         #[graphql(default = 10)] first: i32,
     ) -> Result<Vec<Calm<Upcoming>>> {
         let limit = bounded("first", first)?;
-        // The next n fires of all are among the next n fires of the n schedules that come next.
+        // The next n fires overall are among the next n fires of the n schedules that are due
+        // soonest.
         let rows = overview::soonest(cx.store(), &self.within, limit).await?;
         let wanted = usize::try_from(limit).unwrap_or_default();
         let mut heads = std::collections::BinaryHeap::new();
@@ -101,7 +102,7 @@ impl Overview {
         Ok(upcoming)
     }
 
-    /// Runs that ended badly in the last 24 hours, newest first.
+    /// Runs that failed or timed out in the last 24 hours, newest first.
     #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
     async fn failures(
         &self,
@@ -113,14 +114,14 @@ impl Overview {
         Ok(rows.into_iter().map(Run).map(Calm).collect())
     }
 
-    /// Alive, or gone within a day: at most 1000.
+    /// Nodes that are alive or gone within a day; at most 1000.
     #[graphql(complexity = "NODES * child_complexity")]
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         Node::all(cx).await
     }
 }
 
-/// A fire to come.
+/// An upcoming fire.
 #[derive(SimpleObject)]
 pub(crate) struct Upcoming {
     pub(super) at: Instant,

@@ -11,9 +11,9 @@ use crate::{
     store::{Page, Total, Window},
 };
 
-/// What a list gives without being told how much.
+/// The default page size of a list.
 const USUAL: i32 = 50;
-/// The most that a list gives.
+/// The largest page size of a list.
 const MAX: i32 = 200;
 
 /// A page of a list.
@@ -29,12 +29,12 @@ pub(crate) struct Paging {
 }
 
 impl Paging {
-    /// A list that is only read forward.
+    /// A list that is only paged forward.
     pub(crate) fn forward(first: Option<i32>, after: Option<String>) -> Self {
         Self { first, after, ..Self::default() }
     }
 
-    /// The rows that are asked for. `decode` reads a cursor of this list.
+    /// The rows that are requested. `decode` reads a cursor of this list.
     pub(crate) fn window<K>(self, decode: impl Fn(&str) -> Option<K>) -> Result<Window<K>> {
         if let (Some(_), Some(last)) = (self.first, self.last) {
             let help = "give one of the two";
@@ -76,13 +76,13 @@ pub(crate) fn bounded_by(field: &str, count: i32, most: i32) -> Result<u64> {
     }
 }
 
-/// What a list may cost: so many times what one of its rows costs.
+/// The cost of a list: the cost of one row times the page size.
 pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
     cost_by(last.or(first).unwrap_or(USUAL), MAX, row)
 }
 
-/// What a list costs that a limit on its makers bounds, not whoever asks: it is as long as they
-/// made it, and mostly far from that limit.
+/// The cost factor of a list whose length is limited by what it describes, not by the caller; most
+/// are far shorter than their limit.
 pub(crate) const DECLARED: usize = 10;
 
 /// The same with a limit of the list's own.
@@ -90,15 +90,15 @@ pub(crate) fn cost_by(first: i32, most: i32, row: usize) -> usize {
     usize::try_from(first.clamp(1, most)).unwrap_or(1).saturating_mul(row)
 }
 
-/// What a search costs beside the list: it may look at far more rows than it finds.
+/// The extra cost of a search: it may read far more rows than it finds.
 pub(crate) fn search_cost(search: Option<&str>) -> usize {
     if search.is_some_and(|search| !search.trim().is_empty()) { 2_000 } else { 0 }
 }
 
-/// How long a list is.
+/// The length of a list.
 pub(crate) struct Length(Option<Total>);
 
-/// How long a list is.
+/// The length of a list.
 #[Object]
 impl Length {
     /// The total number on all pages; counting stops at 10,000.
@@ -111,7 +111,7 @@ impl Length {
     }
 }
 
-/// What it costs to count a list: it is read to its limit, in an index.
+/// The cost of counting a list: it is read up to the limit, in an index.
 const COUNTED: usize = 200;
 
 /// The answer for a page of rows.

@@ -30,21 +30,21 @@ use crate::{
 
 /// The largest number of schedules in one preview.
 const MAX_SCHEDULES: usize = 100;
-/// Where the pause ends if nobody says so, and the farthest.
+/// When the pause ends by default, and at the latest.
 const USUAL: TimeDelta = TimeDelta::days(7);
 const FARTHEST: TimeDelta = TimeDelta::days(366);
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What a pause would do.
+/// Previews of pauses.
 #[derive(Default)]
 pub(super) struct ReadingPauses;
 
-/// What a pause would do.
+/// Previews of pauses.
 #[Object]
 impl ReadingPauses {
-    /// What pausing schedules now would keep from firing: by their ids, or the first 100 that a
-    /// search finds. What would become of these fires for each way to resume, `resumePreview` says
-    /// with `ifPaused`.
+    /// The fires that pausing schedules now would suppress. Selects schedules by their ids, or the
+    /// first 100 that match a search. For what would become of these fires after each way to
+    /// resume, see `resumePreview` with `ifPaused`.
     #[graphql(complexity = "5_000 + search_cost(search.as_deref()) + DECLARED * child_complexity")]
     async fn pause_preview(
         &self,
@@ -54,7 +54,7 @@ impl ReadingPauses {
         #[graphql(desc = "In the search language of docs/search.md, as in `tag:billing`.")] search: Option<
             String,
         >,
-        #[graphql(desc = "When the pause ends: 7 days from now if absent, a year at the most.")]
+        #[graphql(desc = "When the pause ends: 7 days from now if absent, at most a year.")]
         until: Option<Instant>,
     ) -> Result<PausePreview> {
         cx.viewer()?;
@@ -90,7 +90,7 @@ fn end(until: Option<Instant>, now: DateTime<Utc>) -> std::result::Result<DateTi
     Ok(until)
 }
 
-/// The schedules of those keys, each of which must be there for the caller.
+/// The schedules with these ids, each of which must exist for the caller.
 async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
     if !(1..=MAX_SCHEDULES).contains(&ids.len()) {
         let help = format!("give 1 to {MAX_SCHEDULES}");
@@ -99,7 +99,7 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
     let mut found = cx.rows().load_many(ids.iter().copied().map(ScheduleRow)).await?;
     let mut rows = Vec::with_capacity(ids.len());
     for id in ids {
-        // Whoever names one twice sees it once.
+        // A schedule that is named twice is listed once.
         let Some(row) = found.remove(&ScheduleRow(*id)) else {
             let is_twice = rows.iter().any(|row: &Model| row.id == *id);
             is_twice.then_some(()).ok_or_else(|| CommandError::not_found("schedule", *id))?;
@@ -113,7 +113,7 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
     Ok(rows)
 }
 
-/// The first schedules that a search finds, and whether there are more.
+/// The first schedules that match a search, and whether there are more.
 async fn found(cx: &Context<'_>, namespace: Uuid, search: String) -> Result<(Vec<Model>, bool)> {
     let within = Within::One(namespace);
     let search = sought(cx, &within, List::Schedules, Some(search))?;
@@ -127,24 +127,24 @@ async fn found(cx: &Context<'_>, namespace: Uuid, search: String) -> Result<(Vec
     Ok((found, has_more))
 }
 
-/// What pausing schedules would keep from firing.
+/// The fires that pausing schedules would suppress.
 #[derive(SimpleObject)]
 pub(super) struct PausePreview {
-    /// The instant of the preview: the pause would begin here.
+    /// The instant of the preview, at which the pause would begin.
     at: Instant,
-    /// The pause would end here.
+    /// When the pause would end.
     until: Instant,
-    /// How many instants of all of them would fall into the pause.
+    /// How many instants of all schedules would fall into the pause.
     fires: Long,
-    /// Whether the search finds more than are listed.
+    /// Whether more schedules match the search than are listed.
     has_more: bool,
     schedules: Vec<PausePreviewSchedule>,
 }
 
-/// What pausing one schedule would keep from firing.
+/// The fires that pausing one schedule would suppress.
 pub(super) struct PausePreviewSchedule {
     row: Model,
-    /// None for a timing that cannot be used any more, or that has no fire left.
+    /// None for a timing that can no longer be used, or that has no fire left.
     timetable: Option<Timetable>,
     /// Its first instant of the pause comes after this one.
     after: DateTime<Utc>,
@@ -152,19 +152,20 @@ pub(super) struct PausePreviewSchedule {
     fires: u64,
 }
 
-/// What pausing one schedule would keep from firing.
+/// The fires that pausing one schedule would suppress.
 #[Object]
 impl PausePreviewSchedule {
     async fn schedule(&self) -> Schedule {
         Schedule(self.row.clone())
     }
 
-    /// How many of its instants would fall into the pause, those left out that a calendar suppresses.
+    /// How many of its instants would fall into the pause, not counting those that a calendar
+    /// suppresses.
     async fn fires(&self) -> Long {
         self.fires.into()
     }
 
-    /// The first of them: 1 to 200.
+    /// The first of these instants: 1 to 200.
     #[graphql(complexity = "cost_by(first, 200, child_complexity)")]
     async fn sample(&self, #[graphql(default = 10)] first: i32) -> Result<Vec<PreviewFire>> {
         let wanted = bounded("first", first)?.min(self.fires);
@@ -179,7 +180,7 @@ impl PausePreviewSchedule {
         Ok(fires)
     }
 
-    /// The first instant behind the pause.
+    /// The first instant after the pause.
     async fn next_fire_at(&self) -> Option<Instant> {
         let next = self.timetable.as_ref()?.next_allowed(self.until - MOMENT)?;
         Some(next.at.into())
@@ -194,13 +195,13 @@ impl PausePreview {
         (at, until): (DateTime<Utc>, DateTime<Utc>),
     ) -> Result<Self> {
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read at once.
+        // All at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         let mut schedules = Vec::with_capacity(rows.len());
         for (row, timetable) in rows.into_iter().zip(timetables) {
             let timetable = timetable?.ok().filter(|_| row.next_scheduled_at.is_some());
             schedules.push(PausePreviewSchedule::of(row, timetable, (at, until)));
-            // Others have their turn, however many there are.
+            // Yield to other tasks, however many schedules there are.
             tokio::task::yield_now().await;
         }
         let fires: u64 = schedules.iter().map(|one| one.fires).sum();
@@ -214,7 +215,7 @@ impl PausePreviewSchedule {
         timetable: Option<Timetable>,
         (at, until): (DateTime<Utc>, DateTime<Utc>),
     ) -> Self {
-        // What lies before the cursor is decided.
+        // Instants before the cursor are already decided.
         let cursor = row.next_scheduled_at.map_or(at, |cursor| cursor.utc());
         let after = at.max(cursor - MOMENT);
         let left = row.max_fires.map_or(u64::MAX, |most| {

@@ -1,4 +1,4 @@
-//! What mutations answer: the thing as the command left it.
+//! Results of mutations: the object after the mutation.
 
 use async_graphql::{Context, SimpleObject};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ use crate::{
     store::{calendars, groups, reads},
 };
 
-/// A schedule as a command left it.
+/// A schedule after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
@@ -41,7 +41,7 @@ impl SchedulePayload {
     }
 }
 
-/// One of many schedules that were made at once. The rest of it is asked for by `schedule`.
+/// One of several schedules that were created together. Query `schedule` for its other fields.
 #[derive(SimpleObject)]
 pub(crate) struct CreatedSchedule {
     id: Uuid,
@@ -52,7 +52,7 @@ pub(crate) struct CreatedSchedule {
 }
 
 impl CreatedSchedule {
-    /// In the order in which they were given.
+    /// In the order of the inputs.
     pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
         let one = |(name, saved): (String, Saved)| {
             let warnings = told(saved.warnings, saved.unset);
@@ -62,23 +62,23 @@ impl CreatedSchedule {
     }
 }
 
-/// The schedule with this key.
+/// The schedule with this id.
 pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
     let row = cx.rows().load_one(ScheduleRow(id)).await?;
-    // The answer to a repeated call may be older than the right to see it.
+    // The answer to a repeated call may be read after the caller has lost access.
     let row = row.filter(|row| cx.is_home(row.namespace_id));
     Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
 }
 
-/// A schedule whose next fires are left out.
+/// A schedule whose next fires are skipped.
 #[derive(SimpleObject)]
 pub(crate) struct SkipPayload {
     pub(super) schedule: Schedule,
-    /// The instants that do not run.
+    /// The instants that are skipped.
     pub(super) skipped_at: Vec<Instant>,
 }
 
-/// A calendar as a command left it.
+/// A calendar after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct CalendarPayload {
     calendar: Calendar,
@@ -97,7 +97,7 @@ impl CalendarPayload {
 #[derive(SimpleObject)]
 pub(crate) struct BufferPayload {
     schedule: Schedule,
-    /// The fires that were taken out of it.
+    /// The fires that were removed from it.
     purged: Vec<Uuid>,
 }
 
@@ -122,11 +122,11 @@ impl ConcurrencyGroupPayload {
     }
 }
 
-/// A workflow as a command left it.
+/// A workflow after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct WorkflowPayload {
     workflow: Workflow,
-    /// The secrets that its tasks ask for and that are not set.
+    /// Secrets that its tasks use but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -139,13 +139,13 @@ impl WorkflowPayload {
     }
 }
 
-/// What was deleted.
+/// The deleted object.
 #[derive(SimpleObject)]
 pub(crate) struct DeletePayload {
     pub(super) id: Uuid,
 }
 
-/// A run that was ordered or stopped.
+/// A run after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct RunPayload {
     run: Run,

@@ -1,4 +1,4 @@
-//! Whom a schedule calls, and how the last call went.
+//! A schedule's watchdog calls, and the result of the last one.
 
 use async_graphql::{ComplexObject, Context, Enum, InputObject, SimpleObject};
 use entity::ping;
@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
 use crate::{commands::secrets::watchdog::masked_address, target::Secret};
 
-/// Whom a schedule calls: a watchdog outside, which notices when the calls stop. An address may name
-/// secrets, as in `https://watchdog.example/{{ secrets.nightly }}`, behind its host.
+/// The URLs that a schedule calls: an external watchdog, which notices when the calls stop. A URL
+/// may use secrets after its host, as in `https://watchdog.example/{{ secrets.nightly }}`.
 #[derive(InputObject)]
 pub(crate) struct PingInput {
     /// Called when a run has succeeded.
@@ -30,8 +30,8 @@ impl From<PingInput> for crate::model::Ping {
     }
 }
 
-/// Whom a schedule calls. Of each address its server is shown, and the names of secrets in it; given
-/// back as it is shown, an address stays as it is.
+/// The URLs that a schedule calls. Each is shown as its server and the names of its secrets;
+/// passing a URL back as shown leaves it unchanged.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Ping {
@@ -66,19 +66,19 @@ impl Ping {
     }
 }
 
-/// What the last call says, and what became of it.
+/// The last call and its result.
 #[derive(SimpleObject)]
 pub(crate) struct PingCall {
     event: PingEvent,
-    /// The run that it is about.
+    /// The run that it reports.
     run_id: Uuid,
     happened_at: Instant,
     attempts: i32,
-    /// Not to be tried before; null when it arrived, or was not made for an hour.
+    /// When the next attempt may be made; null if the call arrived, or was given up after an hour.
     next_attempt_at: Option<Instant>,
     /// Why the last attempt failed.
     error: Option<String>,
-    /// When a call last arrived, whatever it said.
+    /// When a call last arrived, whatever its event.
     sent_at: Option<Instant>,
 }
 
@@ -96,7 +96,7 @@ impl From<ping::Model> for PingCall {
     }
 }
 
-/// What a call says.
+/// The event that a call reports.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ping::Event")]
 pub(crate) enum PingEvent {

@@ -20,27 +20,27 @@ use crate::{
     vault::MASK,
 };
 
-/// What it costs to look at what ended badly, beside the answer.
+/// The cost of reading failed runs and lost fires, beside the answer.
 const LOOKED_AT: usize = 3_000;
-/// The range without a beginning, and the longest.
+/// The default range and the longest one.
 const USUAL: TimeDelta = TimeDelta::hours(24);
 const LONGEST: TimeDelta = TimeDelta::days(30);
 
-/// What goes wrong.
+/// Queries of problems.
 #[derive(Default)]
 pub(super) struct ReadingProblems;
 
-/// What goes wrong.
+/// Queries of problems.
 #[Object]
 impl ReadingProblems {
-    /// Schedules that fail or lose fires, one entry for each schedule and error, the latest first:
-    /// of the newest 2,000 runs that ended badly and the newest 2,000 lost fires.
+    /// Schedules that fail or lose fires, one entry per schedule and error, the latest first. Based
+    /// on the newest 2,000 failed runs and the newest 2,000 lost fires.
     #[graphql(complexity = "LOOKED_AT + cost(Some(first), None, child_complexity)")]
     async fn problems(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
-        #[graphql(desc = "24 hours ago if absent; 30 days ago at the earliest.")] since: Option<
+        #[graphql(desc = "24 hours ago if absent; at the earliest 30 days ago.")] since: Option<
             Instant,
         >,
         #[graphql(default = 50, desc = "1 to 200.")] first: i32,
@@ -87,7 +87,7 @@ fn checked(
 pub(crate) struct Problem {
     kind: ProblemKind,
     schedule: Schedule,
-    /// How many runs or instants.
+    /// The number of runs or instants.
     count: Long,
     /// When the first of these runs or fires in the range occurred.
     since: Instant,
@@ -95,9 +95,10 @@ pub(crate) struct Problem {
     last: Instant,
     /// The first line of the error; masked for those who may not see payloads. Null for lost fires.
     error: Option<String>,
-    /// Why fires were lost; null for runs.
+    /// Why the fires were lost; null for runs.
     reason: Option<ReasonCode>,
-    /// Whether it goes on: no later run of the schedule has succeeded, or no later fire has started.
+    /// Whether it is ongoing: no later run of the schedule has succeeded, or no later fire has
+    /// started.
     is_open: bool,
     #[graphql(skip)]
     last_run: Option<Uuid>,
@@ -105,14 +106,14 @@ pub(crate) struct Problem {
 
 #[ComplexObject]
 impl Problem {
-    /// The last run that ended so; null for lost fires.
+    /// The last run that failed with this error; null for lost fires.
     async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.last_run else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 }
 
-/// What goes wrong.
+/// The kind of a problem.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     /// Runs failed or timed out.

@@ -1,4 +1,4 @@
-//! Events to brokers as they are shown: secrets masked before.
+//! Broker events as they are shown: with secrets masked.
 
 use async_graphql::{Enum, SimpleObject, Union};
 
@@ -11,13 +11,13 @@ use crate::target;
 /// Publishes an event to a broker.
 #[derive(SimpleObject)]
 pub(crate) struct PublishTarget {
-    /// Where it goes.
+    /// The destination.
     to: Broker,
-    /// What it says.
+    /// The event to publish.
     event: CloudEvent,
 }
 
-/// A broker and a place in it.
+/// A broker, and a destination in it.
 #[derive(Union)]
 pub(crate) enum Broker {
     Kafka(KafkaTopic),
@@ -42,12 +42,12 @@ pub(crate) struct BrokerAddress {
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
     connection: BrokerAddress,
-    /// How a name and a password are proven.
+    /// The SASL mechanism for authentication.
     sasl: Sasl,
     topic: String,
     /// Events with the same key go to the same partition.
     key: Option<String>,
-    /// The partition, where the key does not choose it.
+    /// The partition; if null, the key determines it.
     partition: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Sasl {
 pub(crate) struct NatsSubject {
     connection: BrokerAddress,
     subject: String,
-    /// The stream that has to take the event.
+    /// The stream that must accept the event.
     stream: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct NatsSubject {
 pub(crate) struct RabbitmqExchange {
     connection: BrokerAddress,
     vhost: String,
-    /// Empty: the default exchange.
+    /// Empty for the default exchange.
     exchange: String,
     routing_key: String,
 }
@@ -90,7 +90,7 @@ pub(crate) struct RedisStream {
     connection: BrokerAddress,
     database: i32,
     stream: String,
-    /// About how many entries the stream keeps.
+    /// The approximate number of entries that the stream keeps.
     max_length: Option<u32>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct SqsQueue {
     secret_access_key: String,
     /// Masked, unless it names a secret.
     session_token: Option<String>,
-    /// Events of a group stay in order, where the queue keeps one.
+    /// Events of the same group stay in order, if the queue keeps an order.
     group: Option<String>,
 }
 
@@ -112,20 +112,20 @@ pub(crate) struct SqsQueue {
 #[derive(SimpleObject)]
 pub(crate) struct CloudEvent {
     mode: CloudEventMode,
-    /// None: `carillon.fire`.
+    /// Null for `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// None: `/carillon/<namespace>/<schedule>`.
+    /// Null for `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
     subject: Option<String>,
-    /// A text or JSON; none: the task's context.
+    /// A text or JSON; null for the task's context.
     payload: Option<String>,
-    /// Masked, unless they name a secret.
+    /// Values are masked unless they name a secret.
     #[graphql(complexity = "DECLARED * child_complexity")]
     headers: Vec<Header>,
 }
 
-/// How a CloudEvent is written down.
+/// The encoding of a CloudEvent.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "target::Mode")]
 pub(crate) enum CloudEventMode {

@@ -1,4 +1,4 @@
-//! An event to a broker as a form sends it.
+//! A broker event as a form sends it.
 
 use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
@@ -15,13 +15,13 @@ use crate::{
 /// An event to publish to a broker.
 #[derive(InputObject)]
 pub(crate) struct PublishTargetInput {
-    /// Where it goes.
+    /// The destination.
     to: BrokerInput,
-    /// What it says.
+    /// The event to publish.
     event: Option<CloudEventInput>,
 }
 
-/// Exactly one.
+/// Exactly one of these.
 #[derive(OneofObject)]
 pub(crate) enum BrokerInput {
     Kafka(KafkaTopicInput),
@@ -34,13 +34,13 @@ pub(crate) enum BrokerInput {
 /// How the servers of a broker are reached.
 #[derive(InputObject)]
 pub(crate) struct BrokerAddressInput {
-    /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
+    /// 1 to 8 servers, as `host` or `host:port`, tried in order.
     servers: Vec<String>,
-    /// Whether connections are encrypted, with the server's certificate checked.
+    /// Whether connections are encrypted. The server's certificate is verified.
     #[graphql(default)]
     tls: bool,
     username: Option<String>,
-    /// As `{{ secrets.name }}`. On an update the mask `***` keeps the one that is there.
+    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     password: Option<String>,
 }
 
@@ -48,22 +48,24 @@ pub(crate) struct BrokerAddressInput {
 #[derive(InputObject)]
 pub(crate) struct KafkaTopicInput {
     connection: BrokerAddressInput,
-    /// How a name and a password are proven.
+    /// The SASL mechanism for authentication.
     #[graphql(default_with = "Sasl::Plain")]
     sasl: Sasl,
     topic: String,
-    /// Events with the same key go to the same partition. Without a key they go to all in turn.
+    /// Events with the same key go to the same partition. Without a key, events go to all
+    /// partitions in turn.
     key: Option<String>,
-    /// A number or a template that makes one: the partition, instead of the one that the key chooses.
+    /// The partition, instead of the one that the key determines: a number, or a template that
+    /// yields one.
     partition: Option<String>,
 }
 
-/// A subject that a stream of NATS JetStream listens to.
+/// A subject of a NATS JetStream stream.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
     connection: BrokerAddressInput,
     subject: String,
-    /// The stream that has to take the event; any if there is none.
+    /// The stream that must accept the event; any stream if absent.
     stream: Option<String>,
 }
 
@@ -73,10 +75,10 @@ pub(crate) struct RabbitmqExchangeInput {
     connection: BrokerAddressInput,
     #[graphql(default = "/")]
     vhost: String,
-    /// The default exchange if it is empty.
+    /// Empty for the default exchange.
     #[graphql(default)]
     exchange: String,
-    /// In the default exchange the name of a queue.
+    /// For the default exchange, the name of a queue.
     routing_key: String,
 }
 
@@ -86,9 +88,9 @@ pub(crate) struct RedisStreamInput {
     connection: BrokerAddressInput,
     #[graphql(default)]
     database: u16,
-    /// Key of the stream.
+    /// The key of the stream.
     stream: String,
-    /// About how many entries the stream keeps; all if there is none.
+    /// The approximate number of entries that the stream keeps; all of them if absent.
     max_length: Option<u32>,
 }
 
@@ -96,33 +98,34 @@ pub(crate) struct RedisStreamInput {
 #[derive(InputObject)]
 pub(crate) struct SqsQueueInput {
     queue_url: String,
-    /// Needed where `queueUrl` does not say it.
+    /// Required if `queueUrl` does not contain it.
     region: Option<String>,
     access_key_id: String,
-    /// As `{{ secrets.name }}`. On an update the mask `***` keeps the one that is there.
+    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     secret_access_key: String,
-    /// That of a temporary key. On an update the mask `***` keeps the one that is there.
+    /// The session token of temporary credentials. On an update, the mask `***` keeps the current
+    /// one.
     session_token: Option<String>,
-    /// For a queue that keeps an order: events of a group stay in it. The schedule's name unless
-    /// given.
+    /// For a queue that keeps an order: events of the same group stay in order. Defaults to the
+    /// schedule's name.
     group: Option<String>,
 }
 
-/// A CloudEvent. Its id is the idempotency key: the same over all attempts.
+/// A CloudEvent. Its id is the idempotency key, which is the same for all attempts.
 #[derive(InputObject)]
 pub(crate) struct CloudEventInput {
     #[graphql(default_with = "CloudEventMode::Structured")]
     mode: CloudEventMode,
-    /// `carillon.fire` unless given.
+    /// Defaults to `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// `/carillon/<namespace>/<schedule>` unless given.
+    /// Defaults to `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
     subject: Option<String>,
     /// The value under `payload` in the event's data; defaults to the task's context. Strings in it
     /// may be templates. A string that contains a JSON object or array is parsed as one.
     payload: Option<Value>,
-    /// On an update the mask `***` keeps the value that is there.
+    /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
 }
 

@@ -1,4 +1,4 @@
-//! What resuming a schedule would do.
+//! The effects of resuming a schedule.
 
 use async_graphql::{Object, SimpleObject};
 use entity::Timestamp;
@@ -16,10 +16,10 @@ use crate::{
     store::{Total, claims::NewFire},
 };
 
-/// What resuming a schedule would do at an instant, for each way to resume.
+/// The effects of resuming a schedule at an instant, for each way to resume.
 #[derive(SimpleObject)]
 pub(crate) struct ResumePreview {
-    /// The instant: give it back for the next page of rows.
+    /// The instant: pass it back as `at` to read the next page of rows.
     at: Instant,
     /// Whether it is paused; otherwise resuming does nothing, and there are no choices unless
     /// `ifPaused` asks for them.
@@ -28,10 +28,10 @@ pub(crate) struct ResumePreview {
     choices: Vec<ResumeChoice>,
 }
 
-/// What one way to resume would do.
+/// The effects of one way to resume.
 pub(crate) struct ResumeChoice(commands::ResumeChoice);
 
-/// What one way to resume would do.
+/// The effects of one way to resume.
 #[Object]
 impl ResumeChoice {
     /// What becomes of the fires that fell into the pause.
@@ -39,7 +39,8 @@ impl ResumeChoice {
         self.0.missed.into()
     }
 
-    /// How many of them would run. Under every overlap policy but ALLOW they follow one another.
+    /// How many of these fires would run. They run one after another, except under the overlap
+    /// policy ALLOW.
     async fn runs(&self) -> Long {
         self.0.foreseen.runs.into()
     }
@@ -49,8 +50,8 @@ impl ResumeChoice {
         self.0.foreseen.others.into()
     }
 
-    /// The rows that the ledger would get, in order; the first 10,000 of them. With `at` of the
-    /// first page the later ones are pages of the same list.
+    /// The rows that the ledger would get, in order; the first 10,000. Pass the first page's `at`
+    /// to read later pages of the same list.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn rows(
         &self,
@@ -60,7 +61,7 @@ impl ResumeChoice {
         page_of(&self.0.foreseen.fires, first, after)
     }
 
-    /// How many rows it would get in all.
+    /// How many rows the ledger would get in total.
     async fn row_count(&self) -> Long {
         self.0.foreseen.rows.into()
     }
@@ -77,7 +78,7 @@ pub(crate) fn page_of(
     first: Option<i32>,
     after: Option<String>,
 ) -> Result<Connection<ResumeRow>> {
-    // Each instant has one row at the most, so its row is found again by it.
+    // Each instant has at most one row, so the instant serves as the cursor.
     let key = |text: &str| text.parse().ok().map(Timestamp);
     let window = Paging::forward(first, after).window(key)?;
     let behind = |fire: &&NewFire| window.after.is_none_or(|after| fire.scheduled_at > after);
@@ -89,7 +90,7 @@ pub(crate) fn page_of(
     Ok(connection(page, cursor, ResumeRow::from))
 }
 
-/// An instant of a pause, or a range of instants of one fate.
+/// An instant of a pause, or a range of instants with the same outcome.
 #[derive(SimpleObject)]
 pub(crate) struct ResumeRow {
     /// Always true: the ledger has this row only once the pause has ended.
@@ -97,10 +98,10 @@ pub(crate) struct ResumeRow {
     scheduled_at: Instant,
     last_scheduled_at: Instant,
     count: Long,
-    /// When it would run, if it would.
+    /// When it would run, if it does.
     due_at: Instant,
     kind: FireKind,
-    /// PENDING: it would run.
+    /// PENDING means that it would run.
     verdict: Verdict,
     reason: ReasonCode,
     /// The calendar that suppresses it, if one does.

@@ -19,17 +19,17 @@ use crate::{
     },
 };
 
-/// So many schedules are named that have a retention of their own.
+/// The largest number of schedules listed with their own retention.
 const MAX: u64 = 1_000;
 
-/// How long a namespace keeps what has settled.
+/// How long a namespace keeps settled history.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct NamespaceRetention {
     namespace: String,
-    /// Its own; null is the server's.
+    /// The namespace's own retention; null uses the server's.
     days: Option<i32>,
-    /// The one that holds.
+    /// The retention that applies.
     effective_days: i32,
 }
 
@@ -49,10 +49,10 @@ impl NamespaceRetention {
     }
 }
 
-/// How long a namespace keeps what has settled.
+/// How long a namespace keeps settled history.
 #[ComplexObject]
 impl NamespaceRetention {
-    /// The schedules that have a retention of their own, by name: a thousand at the most.
+    /// The schedules that have their own retention, by name; at most 1000.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
         let id = namespace_id(cx, &self.namespace).await?;
@@ -62,7 +62,7 @@ impl NamespaceRetention {
     }
 }
 
-/// How long a schedule keeps what has settled.
+/// How long a schedule keeps settled history.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleRetention {
     id: Uuid,
@@ -70,15 +70,15 @@ pub(crate) struct ScheduleRetention {
     days: i32,
 }
 
-/// A retention that is only asked about.
+/// A hypothetical change of a retention.
 #[derive(InputObject)]
 #[graphql(name = "RetentionChangeInput")]
 pub(crate) struct RetentionThought {
     #[graphql(default = "default")]
     namespace: String,
-    /// The schedule in it, by name, if it is about one.
+    /// The name of the schedule in it, if the change concerns one.
     schedule: Option<String>,
-    /// For how many days, 1 to 3650; null takes away what it has.
+    /// The number of days, 1 to 3650; null removes the own retention.
     days: Option<i64>,
 }
 
@@ -89,23 +89,24 @@ impl From<RetentionThought> for Thought {
     }
 }
 
-/// What the next round of retention would remove, and what it would leave.
+/// What the next retention round would remove, and what it would keep.
 pub(crate) struct RetentionPreview(pub(crate) Preview);
 
-/// What the next round of retention would remove, and what it would leave.
+/// What the next retention round would remove, and what it would keep.
 #[Object]
 impl RetentionPreview {
-    /// The longest retention of any namespace or schedule that is asked about.
+    /// The longest retention of the namespaces and schedules covered.
     async fn longest_days(&self) -> i32 {
         self.0.policies.longest
     }
 
-    /// The shortest.
+    /// The shortest retention of the namespaces and schedules covered.
     async fn shortest_days(&self) -> i32 {
         self.0.policies.shortest
     }
 
-    /// What would go, by table and namespace; tables without are not named. At most 1000 lines.
+    /// The rows that would be removed, by table and namespace; tables without any are omitted. At
+    /// most 1000 entries.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn tables(
         &self,
@@ -128,13 +129,13 @@ impl RetentionPreview {
         Ok(figures.iter().map(table).collect())
     }
 
-    /// Partitions that are old enough to be dropped, of all namespaces together: 0 where one is asked
-    /// about. PostgreSQL only.
+    /// Partitions that are old enough to be dropped, of all namespaces together; 0 if only one is
+    /// covered. PostgreSQL only.
     async fn partitions(&self) -> usize {
         self.0.partitions
     }
 
-    /// The oldest rows that would stay, table by table.
+    /// The oldest rows that would be kept, per table.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn oldest_kept(&self) -> Vec<OldestKept> {
         let kept =
@@ -143,23 +144,23 @@ impl RetentionPreview {
     }
 }
 
-/// Rows of a table that would go.
+/// The rows of a table that would be removed.
 #[derive(SimpleObject)]
 pub(crate) struct RetentionFigure {
     table: &'static str,
-    /// Whose they are; null for what belongs to none.
+    /// The namespace of the rows; null for rows that belong to none.
     namespace: Option<String>,
     rows: Long,
-    /// What they take up, by their contents.
+    /// The estimated size of their contents.
     estimated_bytes: Long,
-    /// The oldest of them: a fire's instant, else when its run was made; null of what stands beside
-    /// the ledger.
+    /// The time of the oldest row: a fire's instant, otherwise the creation of its run; null for
+    /// tables outside the ledger.
     oldest: Option<Instant>,
-    /// The newest of them.
+    /// The time of the newest row.
     newest: Option<Instant>,
 }
 
-/// The oldest row of a table that would stay.
+/// The oldest row of a table that would be kept.
 #[derive(SimpleObject)]
 pub(crate) struct OldestKept {
     table: &'static str,

@@ -1,4 +1,4 @@
-//! The roots, put together from what each part of the product adds to them.
+//! The root types, merged from what each part of the product adds to them.
 
 use async_graphql::{MergedObject, MergedSubscription};
 
@@ -26,7 +26,7 @@ use super::{
     worker::{OrderingWorkers, ReadingWorkers},
 };
 
-/// What can be read.
+/// Queries.
 #[derive(MergedObject, Default)]
 pub struct Query(
     ReadingFleet,
@@ -49,8 +49,8 @@ pub struct Query(
     ReadingWorkers,
 );
 
-/// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
-/// same arguments, it answers and does nothing.
+/// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
+/// same arguments returns its answer and does nothing else.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     OrderingSchedules,
@@ -70,6 +70,6 @@ pub struct Mutation(
     OrderingWorkers,
 );
 
-/// What can be followed. Each event carries the cursor to come back with.
+/// Subscriptions. Each event carries a cursor from which to resume.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(Following, Watching);

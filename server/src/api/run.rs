@@ -42,7 +42,7 @@ impl Run {
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
     }
 
-    /// With the definition that this run keeps to its end.
+    /// The workflow, with the definition that this run keeps to its end.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, Some(self.0.workflow_version)).await
     }
@@ -72,7 +72,7 @@ impl Run {
         self.0.created_at.into()
     }
 
-    /// Not started before.
+    /// The earliest start of the next attempt.
     async fn available_at(&self) -> Instant {
         self.0.available_at.into()
     }
@@ -85,7 +85,7 @@ impl Run {
         self.0.finished_at.map(Into::into)
     }
 
-    /// From due to first start.
+    /// Time from the due instant to the first start.
     async fn lateness_ms(&self) -> Option<Long> {
         self.0.started_at.map(|started| (started.0 - self.0.due_at.0).into())
     }
@@ -94,8 +94,8 @@ impl Run {
         Some((self.0.finished_at?.0 - self.0.started_at?.0).into())
     }
 
-    /// The current one, from 1; 0 before the first. Of a run of several tasks: how often a node
-    /// has taken it; each task counts its own attempts.
+    /// The current attempt, from 1; 0 before the first. For a run of several tasks, how often a
+    /// node has taken it; each task counts its own attempts.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
@@ -108,7 +108,7 @@ impl Run {
         node_name(cx, self.0.node_id).await
     }
 
-    /// Why it ended badly. It may repeat what a program printed: masked for those who may not see
+    /// Why it failed. It may repeat a program's output, so it is masked for those who may not see
     /// payloads.
     async fn error(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
@@ -124,14 +124,14 @@ impl Run {
         })
     }
 
-    /// What it began with; texts under secret names are masked, all of it for those who may not
-    /// see payloads.
+    /// The context that it began with; texts under secret names are masked, and all of it for those
+    /// who may not see payloads.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// What its tasks gave back, merged in the order of the definition; null if nothing, and for
-    /// those who may not see payloads.
+    /// The outputs of its tasks, merged in the order of the definition; null if there are none, and
+    /// for those who may not see payloads.
     async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
         if !cx.sees_payloads(self.0.namespace_id) {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Run {
         Ok(merged.map(|merged| secrets::masked_json(&merged)))
     }
 
-    /// The tasks of its workflow, in the order in which they are declared: at most 100.
+    /// The tasks of its workflow, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<RunTask>> {
         run_tasks(cx, &self.0).await
@@ -151,41 +151,41 @@ impl Run {
         self.0.is_recovery
     }
 
-    /// The same over all attempts, for the receiver.
+    /// The idempotency key for the receiver, the same for all attempts.
     async fn idempotency_key(&self) -> &str {
         &self.0.idempotency_key
     }
 
-    /// The run that this one does again.
+    /// The run that this one repeats.
     async fn retry_of(&self) -> Option<Uuid> {
         self.0.retry_of
     }
 
-    /// The concurrency group whose limit it counts in.
+    /// The concurrency group whose limit it counts towards.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
 
-    /// Of the runs that wait, those of a higher priority are taken first.
+    /// Among waiting runs, those with a higher priority are taken first.
     async fn priority(&self) -> i32 {
         self.0.priority.into()
     }
 
-    /// The tags that the node must have that takes it.
+    /// The tags that a node must have to take it.
     async fn runs_on(&self) -> &[String] {
         self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
     }
 
-    /// Why it waits although it could start; null for one that does not wait, waits for its time
-    /// or is taken in a moment. `waitsFor` says all of it.
+    /// Why it waits although it could start; null if it is not waiting, waits only for its time, or
+    /// is about to be taken. `waitsFor` lists everything.
     #[graphql(complexity = "3")]
     async fn stuck(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let waits = waits_for(cx, &self.0).await?;
         Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
     }
 
-    /// What it waits for: its time, a node, its group, a share or places of the node that answers;
-    /// nothing for one that is at work, has settled or is taken in a moment.
+    /// What it waits for: its time, a node, its group, a share, or places of the node that answers;
+    /// empty if it is at work, has settled or is about to be taken.
     #[graphql(complexity = "3 + 3 * child_complexity")]
     async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
         waits_for(cx, &self.0).await
@@ -196,7 +196,8 @@ impl Run {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
-    /// How the last attempt ended; null while the run is live, and where its target has neither.
+    /// How the last attempt ended; null while the run is live, and if its target reports none of
+    /// these.
     async fn ending(&self, cx: &Context<'_>) -> Result<Option<Ending>> {
         if self.0.state.is_live() {
             return Ok(None);
@@ -204,20 +205,20 @@ impl Run {
         Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
     }
 
-    /// How it compares with what is usual; null unless it has started and goes on, and where fewer
+    /// How it compares with the usual runs of its schedule; null unless it is at work, and if fewer
     /// than 5 runs of its schedule have succeeded in the last 30 days.
     #[graphql(complexity = "run_forecast::COST + child_complexity")]
     async fn forecast(&self, cx: &Context<'_>) -> Result<Option<RunForecast>> {
         RunForecast::of(cx, &self.0).await
     }
 
-    /// How many attempts at its tasks there are in all.
+    /// The total number of attempts at its tasks.
     async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The first attempts at its tasks, in order: 50 unless told otherwise, at most 1000, of
-    /// `taskRunCount`. A task's own are all in `tasks`.
+    /// The first attempts at its tasks, in order: 50 by default, at most 1000, out of
+    /// `taskRunCount`. `tasks` has all attempts of each task.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn task_runs(
         &self,
@@ -234,11 +235,11 @@ impl Run {
 /// How an attempt ended.
 #[derive(SimpleObject, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// Of a program that ended by itself.
+    /// The exit code of a program that ended by itself.
     exit_code: Option<i32>,
-    /// Of a program that was killed: `SIGKILL`.
+    /// The signal that killed a program: `SIGKILL`.
     signal: Option<String>,
-    /// Of the answer to a request.
+    /// The HTTP status of the response.
     http_status: Option<i32>,
 }
 
@@ -259,17 +260,17 @@ async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>>
     Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::State")]
 pub(crate) enum RunState {
     /// Waits for a node with room.
     Queued,
-    /// A node works on it.
+    /// A node is executing it.
     Running,
-    /// An attempt failed; waits for the next.
+    /// An attempt failed; waits for the next one.
     Retrying,
-    /// Done.
+    /// It succeeded.
     Succeeded,
     /// All attempts failed.
     Failed,
@@ -287,13 +288,13 @@ pub(crate) enum RunTrigger {
     Schedule,
     /// A person or a tool.
     Manual,
-    /// Somebody had a settled run done again.
+    /// A settled run was repeated on request.
     Retry,
     /// A backfill.
     Backfill,
 }
 
-/// Who asked to stop a run, and why.
+/// Who requested the cancellation of a run, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Cancel {
     by: String,
@@ -305,7 +306,7 @@ pub(crate) struct Cancel {
 pub(crate) struct TaskRun(task_run::Model);
 
 impl TaskRun {
-    /// Without its output, and with its error masked, for those who may not see payloads.
+    /// Without its output, and with its error masked, for callers who may not see payloads.
     pub(crate) fn shown(mut row: task_run::Model, with_payload: bool) -> Self {
         if !with_payload {
             row.output = None;
@@ -350,33 +351,33 @@ impl TaskRun {
         node_name(cx, Some(self.0.node_id)).await
     }
 
-    /// Why it ended badly; masked for those who may not see payloads.
+    /// Why it failed; masked for those who may not see payloads.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
 
-    /// What the target gave back; null for those who may not see payloads.
+    /// The target's output; null for those who may not see payloads.
     async fn output(&self) -> Option<serde_json::Value> {
         self.0.output.as_ref().map(secrets::masked_json)
     }
 }
 
-/// Where an attempt stands.
+/// The state of an attempt.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "task_run::State")]
 pub(crate) enum TaskRunState {
     /// At work.
     Running,
-    /// Done.
+    /// It succeeded.
     Succeeded,
-    /// Ended badly.
+    /// It failed.
     Failed,
-    /// Took too long.
+    /// It timed out.
     TimedOut,
     /// Stopped on request or by the overlap policy.
     Cancelled,
     /// The node that ran it died.
     Lost,
-    /// Its turn never came: the tasks that it needs did not end as it asks for.
+    /// Never started: the tasks that it needs did not end as `when` requires.
     Skipped,
 }

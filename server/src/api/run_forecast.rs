@@ -1,4 +1,5 @@
-//! How a run that is at work compares with what is usual, and whether it will be in the way of the next fire.
+//! How a live run compares with the usual runs of its schedule, and whether it will delay the next
+//! fire.
 
 use async_graphql::{Context, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,40 +14,40 @@ use super::{
 };
 use crate::model::Usual;
 
-/// The runs of so long ago show what is usual.
+/// How far back runs are read to determine what is usual.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
-/// What it costs to read them.
+/// The cost of reading them.
 pub(super) const COST: usize = super::schedule_stats::COST;
 
-/// How a run that is at work compares with the runs of its schedule that succeeded in the last 30 days:
-/// the newest 500 at the most.
+/// How a run at work compares with the runs of its schedule that succeeded in the last 30 days; at
+/// most the newest 500.
 #[derive(SimpleObject)]
 pub(crate) struct RunForecast {
-    /// The duration that half of them did not exceed.
+    /// The median duration of these runs.
     usual_ms: Long,
-    /// The duration that 95 % of them did not exceed.
+    /// The 95th percentile of their durations.
     p95_ms: Long,
     /// How many times the usual duration this run has taken so far.
     ratio: f64,
-    /// When it is likely to end: as the middle one of those that took longer than it has taken so far.
-    /// Null if none took longer.
+    /// When it is likely to end: after the median duration of those runs that took longer than it
+    /// has taken so far. Null if none took longer.
     likely_end_at: Option<Instant>,
     /// The next fire of its schedule; null if there is none.
     next_fire_at: Option<Instant>,
-    /// Whether it is likely to be still at work then. A run that has taken longer than any before it is
-    /// expected to take as long again.
+    /// Whether it is likely to be still at work then. A run that has taken longer than all earlier
+    /// ones is expected to take as long again.
     overlaps_next_fire: bool,
 }
 
 impl RunForecast {
-    /// Of a run that has started and goes on; None of another one, and where fewer than 5 runs of its
-    /// schedule have succeeded.
+    /// The forecast of a run that has started and not ended; None for any other run, and if fewer
+    /// than 5 runs of its schedule have succeeded.
     pub(super) async fn of(cx: &Context<'_>, run: &run::Model) -> Result<Option<Self>> {
         let (Some(id), Some(started)) = (run.schedule_id, run.started_at) else { return Ok(None) };
         if !run.state.is_live() {
             return Ok(None);
         }
-        // To the minute, so that all runs of a list ask for the same range.
+        // Rounded to the minute, so that all runs of a list ask for the same range.
         let now = cx.commands().clock.now();
         let until =
             chrono::DurationRound::duration_trunc(now, TimeDelta::minutes(1)).unwrap_or(now);

@@ -22,26 +22,26 @@ use crate::{
     },
 };
 
-/// Roll-ups for a chart.
+/// Run statistics for a chart.
 #[derive(SimpleObject)]
 pub(crate) struct RunStats {
-    /// Where the first step begins: a whole multiple of the step.
+    /// Start of the first step, a whole multiple of the step length.
     from: Instant,
-    /// Where the last one ends.
+    /// End of the last step.
     until: Instant,
     step_seconds: i64,
-    /// One for each step, the oldest first: at most 1500.
+    /// One entry per step, the oldest first; at most 1500.
     #[graphql(complexity = "100 * child_complexity")]
     points: Vec<RunStat>,
-    /// False if more than 50,000 runs or fires were found with a tag or a schedule: then the newest
-    /// of them are counted, and the first steps lack some.
+    /// False if more than 50,000 runs or fires matched the tag or schedule: then only the newest of
+    /// them are counted, and the first steps are incomplete.
     is_complete: bool,
 }
 
 /// What happened in a step.
 #[derive(SimpleObject)]
 pub(crate) struct RunStat {
-    /// Where it begins.
+    /// Start of the step.
     at: Instant,
     /// Runs that ended.
     ended: Long,
@@ -49,18 +49,18 @@ pub(crate) struct RunStat {
     failed: Long,
     timed_out: Long,
     cancelled: Long,
-    /// Those that recovery had started or taken over.
+    /// Runs that recovery had started or taken over.
     recovered: Long,
-    /// Instants that were decided to be missed.
+    /// Instants that were missed.
     missed: Long,
-    /// Instants that were decided to be skipped.
+    /// Instants that were skipped.
     skipped: Long,
-    /// Fires that were given up before they had a run; a run that was given up has failed.
+    /// Fires abandoned before they had a run; a run that was given up counts as failed.
     abandoned: Long,
-    /// From start to end; null if no ended run had started.
+    /// Average time from start to end; null if no ended run had started.
     average_duration_ms: Option<f64>,
     max_duration_ms: Option<Long>,
-    /// From due time to hand-off, of those that fires started; null if there are none.
+    /// Average time from due time to hand-off, of runs started by fires; null if there are none.
     average_lateness_ms: Option<f64>,
     max_lateness_ms: Option<Long>,
     /// Durations of these runs; null if no ended run had started.
@@ -69,7 +69,7 @@ pub(crate) struct RunStat {
     latenesses: Option<Percentiles>,
 }
 
-/// Percentiles in milliseconds, to within a sixteenth.
+/// Percentiles in milliseconds, with an error of at most a sixteenth.
 #[derive(Clone, Copy, SimpleObject)]
 pub(crate) struct Percentiles {
     /// The median.
@@ -81,7 +81,7 @@ pub(crate) struct Percentiles {
 }
 
 impl Percentiles {
-    /// None of nothing. None is greater than the longest, which is known exactly.
+    /// None if there are no values. No percentile exceeds the maximum, which is known exactly.
     pub(super) fn of(spread: &Spread, max: i64) -> Option<Self> {
         let of = |percent| Some(spread.percentile(percent)?.min(max).into());
         Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
@@ -89,7 +89,7 @@ impl Percentiles {
 }
 
 impl Percentiles {
-    /// Of values in order, exactly; none of nothing.
+    /// Exact percentiles of sorted values; None if there are none.
     pub(super) fn exact(sorted: &[i64]) -> Option<Self> {
         let of = |percent| Some(percentile(sorted, percent)?.into());
         Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
@@ -98,15 +98,15 @@ impl Percentiles {
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = HOUR_MS / 1_000;
-/// So many steps are given at the most.
+/// The largest number of steps.
 const MAX_STEPS: i64 = 1_500;
-/// So many where nobody says how long one is.
+/// The largest number of steps if the caller gives no step length.
 const USUAL_STEPS: i64 = 400;
-/// In seconds: what people read off a chart.
+/// Default step lengths in seconds: those that are easy to read off a chart.
 const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
 
 impl RunStats {
-    /// Of a namespace or a part of it, between two instants.
+    /// Reads the statistics of a namespace or a part of it, between two instants.
     pub(super) async fn read(
         store: &Store,
         of: &Of,

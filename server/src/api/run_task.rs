@@ -16,36 +16,36 @@ use crate::{
     target::result_of,
 };
 
-/// A task of a run: where it stands, and what was tried.
+/// A task of a run: its state and its attempts.
 #[derive(SimpleObject)]
 pub(crate) struct RunTask {
     name: String,
     /// The tasks that must have ended before it.
     needs: Vec<String>,
-    /// How those must have ended; otherwise it is skipped.
+    /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
     state: RunTaskState,
-    /// Its attempts, in order: as many as its policy lets it have, 100 at the most, and those that
+    /// Its attempts, in order: as many as its retry policy allows, at most 100, plus those that
     /// recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
     /// The output that it returned to the run; texts under secret names are masked. Null for those
     /// who may not see payloads.
     output: Option<Value>,
-    /// Whether its success was kept from the run that this one does again.
+    /// Whether its success was kept from the run that this one repeats.
     kept: bool,
     #[graphql(skip)]
     result: Option<Map<String, Value>>,
 }
 
 impl RunTask {
-    /// What it gave back.
+    /// The output that it returned.
     pub(crate) fn result(&self) -> Option<&Map<String, Value>> {
         self.result.as_ref()
     }
 }
 
-/// Where a task of a run stands.
+/// The state of a task of a run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Shown")]
 pub(crate) enum RunTaskState {
@@ -53,11 +53,11 @@ pub(crate) enum RunTaskState {
     Waiting,
     /// At work.
     Running,
-    /// An attempt is over; waits for the next.
+    /// An attempt failed; waits for the next one.
     Retrying,
-    /// Done.
+    /// It succeeded.
     Succeeded,
-    /// Failed for good.
+    /// It failed for good.
     Failed,
     /// Its last attempt took too long.
     TimedOut,
@@ -69,7 +69,7 @@ pub(crate) enum RunTaskState {
     NotRun,
 }
 
-/// The tasks of a run, in the order in which its workflow declares them.
+/// The tasks of a run, in the order of its workflow.
 pub(super) async fn run_tasks(cx: &Context<'_>, run: &run::Model) -> Result<Vec<RunTask>> {
     let definition = definition(cx, run.workflow_id, run.workflow_version).await?;
     let mut rows = cx.rows().load_one(TaskRuns(run.id)).await?.unwrap_or_default();

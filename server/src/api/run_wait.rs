@@ -1,4 +1,4 @@
-//! What a run waits for.
+//! The reasons why a run waits.
 
 use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use entity::run;
@@ -20,25 +20,25 @@ use crate::{
     store::groups,
 };
 
-/// So many of the runs are named that another waits for.
+/// The largest number of runs listed that hold a run up.
 const MAX_RUNS: u64 = 10;
 
-/// What a run waits for.
+/// The reason why a run waits.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunWaitReason {
     /// Its next attempt is not due yet.
     NextAttempt,
     /// No live node may take it.
     NoNode,
-    /// As many runs of its group are at work as may be.
+    /// The group's limit of runs at work is reached.
     Group,
-    /// Its target origin holds its share of the node's places.
+    /// Runs with the same target origin use up its share of the node's places.
     OriginShare,
-    /// Its schedule holds its share of the node's places.
+    /// Runs of its schedule use up their share of the node's places.
     ScheduleShare,
-    /// As many runs of its namespace are at work as its quota allows.
+    /// The namespace's quota of runs at work is reached.
     Quota,
-    /// All places of the nodes that may take it are held.
+    /// All places of the nodes that may take it are taken.
     NodesFull,
 }
 
@@ -47,9 +47,9 @@ pub(crate) enum RunWaitReason {
 #[graphql(complex)]
 pub(crate) struct RunWait {
     reason: RunWaitReason,
-    /// For people.
+    /// An explanation for people.
     text: String,
-    /// Until when, if that is known.
+    /// When the wait will end, if known.
     until: Option<Instant>,
     /// The group's name, for `GROUP`.
     group: Option<String>,
@@ -74,7 +74,7 @@ impl RunWait {
         Self { reason, text, until: None, group: None, group_id: None }
     }
 
-    /// Whether it waits for more than its time.
+    /// Whether it waits for something other than its time.
     pub(super) fn is_stuck(&self) -> bool {
         self.reason != RunWaitReason::NextAttempt
     }
@@ -84,7 +84,7 @@ impl RunWait {
     }
 }
 
-/// All that a run waits for; nothing for one that does not wait, or is taken in a moment.
+/// Everything that a run waits for; empty if it does not wait, or is about to be taken.
 pub(super) async fn waits_for(cx: &Context<'_>, run: &run::Model) -> Result<Vec<RunWait>> {
     if !matches!(run.state, run::State::Queued | run::State::Retrying) {
         return Ok(Vec::new());
@@ -135,7 +135,7 @@ async fn group(cx: &Context<'_>, run: &run::Model) -> Result<Option<RunWait>> {
     Ok(Some(RunWait { group: Some(group.name), group_id: Some(id), ..wait }))
 }
 
-/// By the places of the node that answers.
+/// The shares of the places of the node that answers.
 fn share(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
     let places = cluster.places();
     let is_of = |held: &HeldBack| match &held.holder {
@@ -182,7 +182,7 @@ fn full(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
     Some(RunWait::new(RunWaitReason::NodesFull, text))
 }
 
-/// The nodes that may take what asks for these tags: name, places held, places.
+/// The nodes that may take a run with these tags: name, places taken, places.
 fn taking<'a>(fleet: &'a Fleet, asked: &'a [String]) -> impl Iterator<Item = (&'a str, i32, i32)> {
     let may = |tags: &[String]| asked.iter().all(|tag| tags.contains(tag));
     fleet

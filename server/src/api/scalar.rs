@@ -40,18 +40,18 @@ impl From<Instant> for Timestamp {
     }
 }
 
-/// The farthest from 0 that every reader of JSON tells from its neighbours: 2^53 - 1.
+/// The largest distance from 0 at which every JSON reader represents integers exactly: 2^53 - 1.
 const FARTHEST: i64 = 9_007_199_254_740_991;
 
 /// A whole number from -(2^53 - 1) to 2^53 - 1, as a JSON number: milliseconds, bytes, and counts
-/// of fires and runs, which outgrow the 32 bits of `Int`. One beyond them is refused where it is
-/// given, and told as the nearest of them.
+/// of fires and runs, which exceed the 32 bits of `Int`. Inputs outside the range are refused, and
+/// outputs outside it are clamped to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Long(pub(crate) i64);
 
 /// A whole number from -(2^53 - 1) to 2^53 - 1, as a JSON number: milliseconds, bytes, and counts
-/// of fires and runs, which outgrow the 32 bits of `Int`. One beyond them is refused where it is
-/// given, and told as the nearest of them.
+/// of fires and runs, which exceed the 32 bits of `Int`. Inputs outside the range are refused, and
+/// outputs outside it are clamped to it.
 #[Scalar(name = "Long", specified_by_url = "https://www.rfc-editor.org/rfc/rfc8259#section-6")]
 impl ScalarType for Long {
     fn parse(value: Value) -> InputValueResult<Self> {

@@ -31,10 +31,10 @@ use crate::{
     vault::MASK,
 };
 
-/// When to do it: timing, policies and context, pointing at a workflow.
+/// When to run: timing, policies and context for a workflow.
 pub(crate) struct Schedule(pub(crate) schedule::Model);
 
-/// When to do it: timing, policies and context, pointing at a workflow.
+/// When to run: timing, policies and context for a workflow.
 #[Object]
 impl Schedule {
     pub(crate) async fn id(&self) -> ID {
@@ -103,13 +103,13 @@ impl Schedule {
         self.0.overlap.into()
     }
 
-    /// Only under BUFFER_ALL: how many fires wait at the most.
+    /// Only for BUFFER_ALL: the largest number of waiting fires.
     async fn buffer_limit(&self) -> Option<i32> {
         self.0.buffer_limit
     }
 
-    /// The fires that wait for runs in their way to settle, in the order in which they will start;
-    /// at most 1000 of them.
+    /// The fires that wait for a blocking run to settle, in the order in which they will start; at
+    /// most 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn buffer(
         &self,
@@ -126,9 +126,9 @@ impl Schedule {
         Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
     }
 
-    /// What fell into its pause so far, as the ledger will have it when the pause ends by itself:
-    /// rows that are not in the ledger yet. None of a schedule that is not paused; the first 10,000
-    /// of one that is. `resumePreview` says what else can become of them.
+    /// The fires that fell into its pause so far, as the ledger will show them if the pause ends on
+    /// its own; they are not in the ledger yet. Empty unless the schedule is paused; at most the
+    /// first 10,000. `resumePreview` shows the alternatives.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn paused_fires(
         &self,
@@ -148,7 +148,7 @@ impl Schedule {
         group_name(cx, self.0.group_id).await
     }
 
-    /// From -100 to 100. Of the runs that wait, those of a higher priority are taken first.
+    /// From -100 to 100. Among waiting runs, those with a higher priority are taken first.
     async fn priority(&self) -> i32 {
         self.0.priority.into()
     }
@@ -161,7 +161,7 @@ impl Schedule {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// In the order in which they are asked: at most 8.
+    /// In the order in which they are applied; at most 8.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn calendars(&self, cx: &Context<'_>) -> Result<Vec<Calendar>> {
         let Some(keys) = &self.0.calendars else { return Ok(vec![]) };
@@ -175,18 +175,18 @@ impl Schedule {
         self.0.max_fires
     }
 
-    /// How many fires have started, or were on their way to it, since it was made. What was
-    /// skipped, missed or collapsed does not count, nor does a run by hand.
+    /// How many fires have started, or were about to, since its creation. Skipped, missed and
+    /// collapsed fires and manual runs do not count.
     async fn fire_count(&self) -> Long {
         self.0.fire_count.into()
     }
 
-    /// For how many days what has settled is kept; null is as its namespace keeps it.
+    /// For how many days settled history is kept; null inherits the namespace's setting.
     async fn retention_days(&self) -> Option<i32> {
         self.0.retention_days
     }
 
-    /// Whom it calls, so that somebody outside notices when its runs do not succeed any more.
+    /// The external watchdog that it calls, so that someone notices when its runs stop succeeding.
     async fn ping(&self) -> Option<Ping> {
         Ping::of(&self.0)
     }
@@ -201,8 +201,8 @@ impl Schedule {
         self.0.last_fire_at.map(Into::into)
     }
 
-    /// What the timing says from an instant on, paused or not. Without one from now on, and without
-    /// what is decided already: fires that were left out beforehand.
+    /// The next instants of its timing after `from`, paused or not. Without `from`: after now,
+    /// leaving out instants that are already decided, such as fires skipped in advance.
     #[graphql(complexity = "COMPILED + cost(Some(count), None, child_complexity)")]
     async fn next_fires(
         &self,
@@ -212,7 +212,7 @@ impl Schedule {
     ) -> Result<Vec<PreviewFire>> {
         let now = cx.commands().clock.now();
         let left = self.left().filter(|_| from.is_none());
-        // What lies before the cursor is decided: somebody may have left out the next ones.
+        // Instants before the cursor are decided: the next ones may have been skipped in advance.
         let before = |at: Timestamp| at.utc().checked_sub_signed(TimeDelta::milliseconds(1));
         let cursor = self.0.next_scheduled_at.and_then(before);
         let begin = cursor.map_or(now, |cursor| cursor.max(now));
@@ -225,7 +225,7 @@ impl Schedule {
                     None => fires,
                 })
             }
-            // The warnings say why there are none.
+            // The warnings explain the failure.
             Err(_) => Ok(vec![]),
         }
     }
@@ -234,8 +234,7 @@ impl Schedule {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
 
-    /// Its newest fires, the newest first; at most 60 of them. A page of schedules reads those of all
-    /// at once.
+    /// Its newest fires, newest first; at most 60. For a page of schedules, they are read together.
     #[graphql(complexity = "cost_by(first, 60, child_complexity)")]
     async fn recent_fires(
         &self,
@@ -247,8 +246,7 @@ impl Schedule {
         Ok(rows.into_iter().map(Fire).map(Calm).collect())
     }
 
-    /// What its runs came to that were created from `from` up to `until`: the last 7 days, without
-    /// them.
+    /// Statistics of its runs created from `from` up to `until`; the last 7 days by default.
     #[graphql(complexity = "schedule_stats::COST + child_complexity")]
     async fn stats(
         &self,
@@ -259,8 +257,8 @@ impl Schedule {
         ScheduleStats::of(cx, self.0.id, from, until).await
     }
 
-    /// What became of the instants at which it was due from `from` up to `until`, the last 7 days
-    /// without them, and the interval that its runs would fit in.
+    /// The outcome of its due instants from `from` up to `until` (the last 7 days by default), and
+    /// the interval that its runs would fit in.
     #[graphql(complexity = "slots::COST + child_complexity")]
     async fn slots(
         &self,
@@ -275,13 +273,13 @@ impl Schedule {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
 
-    /// Over the last 24 hours; counted every 15 seconds at the most.
+    /// Counts over the last 24 hours, recounted at most every 15 seconds.
     async fn tally(&self, cx: &Context<'_>) -> Result<Tally> {
         Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
     }
 
     /// The definitions it has had, newest first.
-    // A statement for each schedule of a list.
+    // The cost of one statement per schedule of a list.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn versions(
         &self,
@@ -330,43 +328,43 @@ impl Schedule {
         Ok(next.map(|fire| fire.at))
     }
 
-    /// How many fires it may still start, if it was given a number.
+    /// How many fires it may still start; None if unlimited.
     fn left(&self) -> Option<i64> {
         self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
     }
 }
 
-/// Where a schedule stands.
+/// The state of a schedule.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ScheduleStatus")]
 pub(crate) enum ScheduleState {
     /// It will fire.
     Active,
-    /// Somebody paused it.
+    /// It is paused.
     Paused,
-    /// No fire is left: past `endAt`, or every instant has gone by.
+    /// No fire is left: `endAt` has passed, or every instant has.
     Finished,
     /// It has fired `maxFires` times.
     Exhausted,
 }
 
-/// Who stopped it from firing, and why.
+/// Who paused a schedule, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Pause {
     reason: String,
     by: String,
     at: Instant,
-    /// It resumes by itself.
+    /// When it resumes automatically.
     until: Option<Instant>,
 }
 
-/// What to do about fires that were missed.
+/// What to do about missed fires.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::CatchUp")]
 pub(crate) enum CatchUp {
     /// None of them runs.
     Skip,
-    /// The last of them runs, for all.
+    /// Only the last of them runs, in place of all.
     Latest,
     /// Each of them runs, up to a limit.
     All,
@@ -380,39 +378,39 @@ pub(crate) enum OverlapPolicy {
     Skip,
     /// The fire waits until the run has settled; while one waits, later ones are skipped.
     BufferOne,
-    /// The fire waits until the run has settled, behind those that wait already, up to
+    /// The fire waits until the run has settled, after those that are already waiting, up to
     /// `bufferLimit`.
     BufferAll,
     /// The run is cancelled, and the fire waits until it has settled. A fire that is already
     /// waiting is skipped in favour of the later one.
     CancelOther,
-    /// The run is ended at once, and the fire starts.
+    /// The run is stopped at once, and the fire starts.
     TerminateOther,
     /// Both run.
     Allow,
 }
 
-/// What to do about fires that were missed.
+/// What to do about missed fires.
 #[derive(SimpleObject)]
 pub(crate) struct Misfire {
     catch_up: CatchUp,
     /// A fire that is claimed later than this was missed.
     grace_seconds: i64,
-    /// Only for ALL: how many at the most.
+    /// Only for ALL: the largest number of fires that run.
     max: i32,
-    /// Only for ALL: between two of them.
+    /// Only for ALL: the time between two of them.
     spacing_seconds: i64,
-    /// What was missed longer ago than this never runs.
+    /// Fires missed longer ago than this never run.
     window_seconds: i64,
 }
 
-/// Fires of a period by what became of them. One whose run was cancelled is in none.
+/// Fires of a period by outcome. Fires whose run was cancelled are not counted.
 #[derive(SimpleObject)]
 pub(crate) struct Tally {
     succeeded: Long,
     /// Failed or timed out.
     failed: Long,
-    /// On their way or at work.
+    /// Not started yet, or at work.
     running: Long,
     skipped: Long,
     /// Missed, collapsed into a later one, or abandoned.
@@ -432,7 +430,7 @@ impl From<tally::Tally> for Tally {
     }
 }
 
-/// A definition that a schedule has had.
+/// A version of a schedule's definition.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleVersion {
     version: i32,
@@ -440,13 +438,13 @@ pub(crate) struct ScheduleVersion {
     at: Instant,
     /// What changed, in words.
     change: String,
-    /// All of it; texts under secret names are masked, and its context for those who may not see
-    /// payloads.
+    /// The whole definition; texts under secret names are masked, and the context is masked for
+    /// those who may not see payloads.
     snapshot: serde_json::Value,
 }
 
 impl ScheduleVersion {
-    /// Without its context for those who may not see payloads.
+    /// Without its context for callers who may not see payloads.
     fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
         let mut snapshot = secrets::masked_json(&row.snapshot);
         if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
@@ -462,7 +460,7 @@ impl ScheduleVersion {
     }
 }
 
-/// Whether it never fires by itself, and so is never finished.
+/// Whether it never fires on its own, and so is never finished.
 fn is_manual(schedule: &schedule::Model) -> bool {
     matches!(&schedule.expressions.0[..], [only] if only.trim().eq_ignore_ascii_case("@manually"))
 }

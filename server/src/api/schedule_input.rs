@@ -18,7 +18,7 @@ use crate::{
     model::{Spec, Task, spec::buffer_limit},
 };
 
-/// A schedule to be made.
+/// A schedule to create.
 #[derive(InputObject)]
 pub(crate) struct CreateScheduleInput {
     #[graphql(default = "default")]
@@ -33,23 +33,23 @@ pub(crate) struct CreateScheduleInput {
     calendars: Vec<String>,
     /// The schedule is exhausted after this many started fires.
     max_fires: Option<i64>,
-    /// An existing workflow's name; or give `task`.
+    /// An existing workflow's name; alternatively, give `task`.
     workflow: Option<String>,
     /// An inline task: creates a workflow with the schedule's name.
     task: Option<TaskInput>,
     misfire: Option<MisfireInput>,
     #[graphql(default_with = "OverlapPolicy::Skip")]
     overlap: OverlapPolicy,
-    /// Only with BUFFER_ALL: how many fires wait at the most, 1 to 1000; 100 without it.
+    /// Only for BUFFER_ALL: the largest number of waiting fires, 1 to 1000; 100 by default.
     buffer_limit: Option<i64>,
     /// A concurrency group's name.
     group: Option<String>,
-    /// -100 to 100: of the runs that wait, those of a higher priority are taken first.
+    /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     #[graphql(default = 0)]
     priority: i64,
     start_deadline_seconds: Option<i64>,
     context: Option<serde_json::Value>,
-    /// For how many days what has settled is kept; as the namespace's without.
+    /// For how many days settled history is kept; inherits the namespace's setting if absent.
     retention_days: Option<i64>,
     ping: Option<PingInput>,
     #[graphql(default)]
@@ -67,30 +67,30 @@ pub(crate) struct UpdateScheduleInput {
     note: Option<String>,
     tags: Option<Vec<String>>,
     timing: Option<TimingInput>,
-    /// All of them: what is not named is taken away.
+    /// The complete list: calendars not named here are removed.
     calendars: Option<Vec<String>>,
-    /// Counted since it was made. Null takes it away.
+    /// Counted since the schedule's creation. Null removes the limit.
     max_fires: MaybeUndefined<i64>,
     workflow: Option<String>,
     task: Option<TaskInput>,
     misfire: Option<MisfireInput>,
     overlap: Option<OverlapPolicy>,
-    /// Null makes it the usual 100; another overlap policy takes it away.
+    /// Null resets it to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     group: MaybeUndefined<String>,
     priority: Option<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     start_deadline_seconds: MaybeUndefined<i64>,
     context: Option<serde_json::Value>,
-    /// Null takes it away.
+    /// Null removes it.
     retention_days: MaybeUndefined<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     ping: MaybeUndefined<PingInput>,
     reason: Option<String>,
 }
 
-/// What to do about fires that are missed.
+/// What to do about missed fires.
 #[derive(InputObject)]
 pub(crate) struct MisfireInput {
     #[graphql(default_with = "CatchUp::Latest")]
@@ -145,7 +145,7 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
     }
 }
 
-/// Schedules to be made at once; an error names the one that it is about.
+/// Schedules to create together; an error names the input that it concerns.
 pub(super) fn new_schedules(
     inputs: Vec<CreateScheduleInput>,
 ) -> Result<Vec<NewSchedule>, BadInput> {
@@ -198,7 +198,7 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     }
 }
 
-/// What a caller says of something that may be taken away: nothing, that it goes, or a value.
+/// A change of an optional value: unchanged, removed, or a new value.
 pub(super) fn given<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
     match value {
         MaybeUndefined::Undefined => None,

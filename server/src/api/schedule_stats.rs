@@ -15,18 +15,18 @@ use crate::{
     store::reads::schedule_stats::{MAX_RUNS, RunFigures},
 };
 
-/// The range without a beginning.
+/// The default range.
 pub(super) const USUAL: TimeDelta = TimeDelta::days(7);
-/// What it costs to read the runs of one schedule.
+/// The cost of reading the runs of one schedule.
 pub(super) const COST: usize = 100;
 
-/// The range that is asked for: the last 7 days without an end and a beginning.
+/// The requested range; the last 7 days by default.
 pub(super) fn range(
     cx: &async_graphql::Context<'_>,
     from: Option<Instant>,
     until: Option<Instant>,
 ) -> Result<StatsRange> {
-    // To the second, so that all schedules of a list ask for the same range.
+    // Rounded to the second, so that all schedules of a list ask for the same range.
     let now = chrono::SubsecRound::trunc_subsecs(cx.commands().clock.now(), 0);
     let until = until.map_or(now + TimeDelta::seconds(1), |until| until.0);
     let earliest = || until.checked_sub_signed(USUAL).unwrap_or(DateTime::<Utc>::MIN_UTC);
@@ -38,7 +38,7 @@ pub(super) fn range(
     Ok(StatsRange { from: Timestamp::from(from), until: Timestamp::from(until) })
 }
 
-/// What the runs of a schedule came to.
+/// Statistics of a schedule's runs.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleStats {
     from: Instant,
@@ -50,18 +50,18 @@ pub(crate) struct ScheduleStats {
     /// Failed or timed out.
     failed: i64,
     cancelled: i64,
-    /// From start to end; null if none has started and ended.
+    /// From start to end; null if no run has started and ended.
     durations: Option<Percentiles>,
     max_duration_ms: Option<Long>,
-    /// From due time to hand-off, of those that fires started; null if there are none.
+    /// From due time to hand-off, of runs started by fires; null if there are none.
     latenesses: Option<Percentiles>,
     max_lateness_ms: Option<Long>,
-    /// False if there were 500 runs or more: then these are the figures of the newest 500.
+    /// False if there were 500 runs or more: then only the newest 500 are counted.
     is_complete: bool,
 }
 
 impl ScheduleStats {
-    /// Of one schedule; those that are asked for in the same moment share a statement.
+    /// The statistics of one schedule; requests made at the same moment share a statement.
     pub(super) async fn of(
         cx: &async_graphql::Context<'_>,
         schedule: Uuid,

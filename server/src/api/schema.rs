@@ -1,4 +1,4 @@
-//! The schema: its limits, what its resolvers reach, and its text.
+//! The schema: its limits, the data of its resolvers, and its text.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::{commands::Commands, config, engine::cluster::Cluster};
 
-/// The control plane, ready to be asked. Cheap to clone.
+/// The control plane's schema, ready to execute requests. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
-/// Counting is no work for each who looks.
+/// How long counts are cached, so that callers do not each recount.
 const FIGURES: Duration = Duration::from_secs(10);
 const HEALTH: Duration = Duration::from_secs(5);
-/// For so long followers of one event come together.
+/// For how long subscribers of the same event share one computation.
 const EVENT: Duration = Duration::from_secs(1);
 
-/// The schema over these commands. A request brings its [`Viewer`](crate::access::Viewer)
-/// as data; one without is answered with UNAUTHENTICATED.
+/// The schema over these commands. A request carries its [`Viewer`](crate::access::Viewer) as data;
+/// a request without one is answered with UNAUTHENTICATED.
 pub fn schema(
     commands: Commands,
     health: config::Health,
@@ -40,7 +40,7 @@ pub fn schema(
     builder.data(figures).data(healths).data(surroundings).finish()
 }
 
-/// The schema's text, as `server/schema.graphql` keeps it.
+/// The schema's text, as kept in `server/schema.graphql`.
 pub fn sdl() -> String {
     let options = SDLExportOptions::new()
         .include_specified_by()
@@ -52,9 +52,10 @@ pub fn sdl() -> String {
 fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .limit_directives(10)
-        // They are looked up for each unknown name of a document, of which there may be thousands.
+        // Suggestions are looked up for each unknown name of a document, of which there may be
+        // thousands.
         .disable_suggestions()
-        // The first is the outermost: what the limits refuse gets its code, too.
+        // The first extension is the outermost: refusals by the limits get their code, too.
         .extension(Codes)
         .extension(Limits)
 }

@@ -1,4 +1,4 @@
-//! Secrets: their names. No field gives a value.
+//! Secrets: names only. No field returns a value.
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 use entity::secret;
@@ -19,10 +19,10 @@ use crate::{
     store::secrets,
 };
 
-/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. Nobody can read it.
+/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. It cannot be read back.
 pub(crate) struct Secret(secret::Model);
 
-/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. Nobody can read it.
+/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. It cannot be read back.
 #[Object]
 impl Secret {
     async fn id(&self) -> Uuid {
@@ -37,12 +37,12 @@ impl Secret {
         &self.0.name
     }
 
-    /// Counts the values from 1.
+    /// The number of the current value, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
 
-    /// The id of the key that it is sealed with.
+    /// The id of the key that it is encrypted with.
     async fn key_id(&self) -> &str {
         &self.0.key_id
     }
@@ -62,13 +62,13 @@ impl Secret {
     }
 }
 
-/// What can be read of secrets.
+/// Queries of secrets.
 #[derive(Default)]
 pub(crate) struct ReadingSecrets;
 
 #[Object]
 impl ReadingSecrets {
-    /// By name. For editors, who name them in templates.
+    /// The secrets of a namespace, by name. For editors, who use them in templates.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn secrets(
         &self,
@@ -98,19 +98,19 @@ pub(crate) struct SetSecretInput {
     reason: Option<String>,
 }
 
-/// A secret as an order left it.
+/// A secret after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct SecretPayload {
     secret: Secret,
 }
 
-/// What can be changed about secrets.
+/// Mutations of secrets.
 #[derive(Default)]
 pub(crate) struct OrderingSecrets;
 
 #[Object]
 impl OrderingSecrets {
-    /// Makes a secret, or gives it another value. For administrators of the namespace.
+    /// Creates a secret, or sets a new value. For administrators of the namespace.
     async fn set_secret(
         &self,
         cx: &Context<'_>,
@@ -119,7 +119,7 @@ impl OrderingSecrets {
     ) -> Result<SecretPayload> {
         let right = cx.admin()?;
         let SetSecretInput { namespace, name, value, reason } = input;
-        // Without the value: what is remembered of a call must not help to guess it.
+        // Without the value: the remembered call must not help to guess it.
         let arguments = json!([namespace, name, reason]).to_string();
         let call = Call::new("setSecret", &arguments, idempotency_key)?;
         let new = NewSecret { namespace, name, value: value.into(), reason };
@@ -130,8 +130,7 @@ impl OrderingSecrets {
         Ok(SecretPayload { secret: Secret(row) })
     }
 
-    /// Removes a secret. Tasks that ask for it fail from now on. For administrators of the
-    /// namespace.
+    /// Deletes a secret. Tasks that use it fail from now on. For administrators of the namespace.
     async fn delete_secret(
         &self,
         cx: &Context<'_>,

@@ -1,4 +1,4 @@
-//! Why a fire became what it is, as a sentence with the facts.
+//! Why a fire has its verdict, as a sentence with the facts.
 
 use chrono::TimeDelta;
 use entity::{
@@ -8,7 +8,7 @@ use entity::{
 use timetable::misfire::ON_TIME;
 use uuid::Uuid;
 
-/// The sentence for a row of the ledger.
+/// The sentence for a ledger row.
 pub(crate) fn of(fire: &Model) -> String {
     let is_made_up = match fire.verdict {
         Verdict::Skipped | Verdict::Missed | Verdict::Collapsed => fire.run_id.is_some(),
@@ -95,7 +95,7 @@ fn by_itself(fire: &Model) -> String {
     }
 }
 
-/// What became of it, or of the fires that its row stands for.
+/// The outcome of the fire, or of the fires that its row covers.
 fn head(fire: &Model, word: &str) -> String {
     match fire.count {
         ..=1 => word.to_owned(),
@@ -107,13 +107,13 @@ fn it_or_them(fire: &Model) -> &'static str {
     if fire.count > 1 { "them" } else { "it" }
 }
 
-/// That it was skipped, and why: as its detail says, or without one.
+/// That it was skipped, and why: from its detail, or the text for rows without one.
 fn skipped(fire: &Model, without: &str, with: impl FnOnce(&str) -> String) -> String {
     let why = fire.detail.as_deref().map_or_else(|| without.to_owned(), with);
     format!("{}: {why}.", head(fire, "Skipped"))
 }
 
-/// How long after its time it was claimed.
+/// How long after its scheduled time it was claimed.
 fn claimed_late(fire: &Model) -> String {
     span((fire.claimed_at.utc() - fire.scheduled_at.utc()).num_seconds())
 }
@@ -141,7 +141,7 @@ fn awaiting(fire: &Model) -> String {
     }
 }
 
-/// The run that its detail names.
+/// The run named in its detail.
 fn named_run(fire: &Model) -> String {
     fire.detail.as_ref().map_or_else(|| "a run".to_owned(), |run| format!("run {run}"))
 }
@@ -207,18 +207,18 @@ fn exhausted(fire: &Model) -> String {
     }
 }
 
-/// What a fire says that waits for others of its schedule.
+/// The text for a fire that waits for other fires of its schedule.
 const WAITS_ITS_TURN: &str = "Waits for its turn: the fires of this schedule run one at a time.";
 
-/// What is said of a fire that was late where no more is known.
+/// The text for a late fire when nothing more is known.
 const NOT_CLAIMED: &str = "no scheduler claimed it in time";
 
-/// The sentence for a fire that waits for a run of which it is known that it is alive now.
+/// The sentence for a fire that waits for a run known to be alive.
 pub(crate) fn waits_for(run: Uuid) -> String {
     format!("Waits for run {run} to settle.")
 }
 
-/// The sentence for a fire that was handed over in time and whose run began late.
+/// The sentence for a fire that was handed over on time but whose run started late.
 pub(crate) fn began_late(late: TimeDelta) -> String {
     let late = span(late.num_seconds());
     format!(
@@ -253,7 +253,7 @@ fn lower(word: &str) -> String {
     word.to_lowercase()
 }
 
-/// A length of time in its two largest units.
+/// A duration in its two largest units.
 fn span(seconds: i64) -> String {
     let seconds = seconds.max(0);
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -301,7 +301,7 @@ mod tests {
     fn a_fire_that_waits_says_for_what_and_one_that_waited_says_so() {
         let mut waits = fire(Verdict::Pending, Reason::Buffered);
         waits.detail = Some("0192".to_owned());
-        // Whether that run is alive still is not for the row to say.
+        // The row cannot tell whether that run is still alive.
         assert!(of(&waits).starts_with("Waits for its turn"));
         waits.verdict = Verdict::Started;
         assert_eq!(of(&waits), "Started after it had waited for run 0192 to settle.");

@@ -1,4 +1,4 @@
-//! What became of the instants at which a schedule was due, and which interval its runs would fit in.
+//! The outcome of a schedule's due instants, and the interval that its runs would fit in.
 
 use async_graphql::{Context, SimpleObject};
 use entity::{
@@ -19,11 +19,10 @@ use crate::{
     store::reads::{ledger, schedule_stats::RunFigures, within::Within},
 };
 
-/// What it costs to count them, beside the answer.
+/// The cost of counting them, beside the answer.
 pub(super) const COST: usize = 5_000;
 
-/// What became of the instants at which a schedule was due: `expected` is always
-/// `ran + skipped + missed + open`.
+/// The outcome of a schedule's due instants: `expected` is always `ran + skipped + missed + open`.
 #[derive(SimpleObject)]
 pub(crate) struct SlotAccount {
     from: Instant,
@@ -31,24 +30,24 @@ pub(crate) struct SlotAccount {
     until: Instant,
     /// Instants that were due.
     expected: Long,
-    /// A run was started for them.
+    /// Instants for which a run was started.
     ran: Long,
-    /// They did not run on purpose.
+    /// Instants deliberately not run.
     skipped: Long,
-    /// How many of the skipped ones found a run of the schedule in their way.
+    /// How many skipped instants were blocked by a live run of the schedule.
     overlapped: Long,
-    /// They were lost.
+    /// Instants that were lost.
     missed: Long,
-    /// They have no run yet.
+    /// Instants that have no run yet.
     open: Long,
     /// How long runs waited, from due to start; null if none has ended.
     waits: Option<Percentiles>,
     /// How long runs took, from start to end; null if none has ended.
     durations: Option<Percentiles>,
-    /// The average distance between two instants that were due; null if there was none.
+    /// The average time between two due instants; null if there was none.
     interval_seconds: Option<Long>,
-    /// The shortest round interval in which 95 % of the runs would have ended before the next was due.
-    /// Null where no run was in the way of a fire, and where the interval is as long already.
+    /// The shortest round interval in which 95 % of the runs would have ended before the next
+    /// instant. Null if no run blocked a fire, and if the interval is already that long.
     suggested_interval_seconds: Option<Long>,
 }
 
@@ -143,7 +142,7 @@ mod tests {
     fn without_a_run_in_the_way_nothing_is_suggested() {
         assert!(account(0, &[40]).suggested_interval_seconds.is_none());
         assert!(account(96, &[]).suggested_interval_seconds.is_none());
-        // The interval fits already: what was in the way was an exception.
+        // The interval already fits: the blocking run was an exception.
         assert!(account(96, &[4]).suggested_interval_seconds.is_none());
     }
 }

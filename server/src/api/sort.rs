@@ -50,13 +50,13 @@ pub(crate) enum ScheduleSortField {
     Next,
     /// The last instant that the ledger accounts for.
     Last,
-    /// The 95th percentile of the durations that `stats` tells without arguments. Only of at most
-    /// 1,000 schedules: narrow the list if it has more.
+    /// The 95th percentile of the durations that `stats` returns without arguments. Only for lists
+    /// of at most 1,000 schedules: narrow longer ones first.
     P95,
 }
 
-/// How runs are sorted: the newest 10,000 that match. A cursor belongs to the order that it came
-/// from.
+/// How runs are sorted: the newest 10,000 that match. A cursor is valid only with the sort order
+/// that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct RunSort {
     by: RunSortField,
@@ -69,13 +69,13 @@ pub(crate) struct RunSort {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ByFigure")]
 pub(crate) enum RunSortField {
-    /// The first start.
+    /// The time of the first start.
     Started,
-    /// From start to end, of those that have ended.
+    /// The time from start to end, for runs that have ended.
     Duration,
 }
 
-/// What it costs to sort a list, beside its rows.
+/// The cost of sorting a list, beside its rows.
 pub(super) fn sort_cost(is_sorted: bool) -> usize {
     if is_sorted { 2_000 } else { 0 }
 }
@@ -83,7 +83,7 @@ pub(super) fn sort_cost(is_sorted: bool) -> usize {
 /// The largest number of schedules that are sorted by their durations.
 const MAX_BY_P95: u64 = 1_000;
 
-/// A page of schedules in that order.
+/// A page of schedules in this order.
 pub(super) async fn schedules_page(
     cx: &Context<'_>,
     within: &Within,
@@ -112,7 +112,7 @@ pub(super) async fn schedules_page(
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Schedule))
 }
 
-/// A page of runs in that order.
+/// A page of runs in this order.
 pub(super) async fn runs_page(
     cx: &Context<'_>,
     within: &Within,
@@ -130,8 +130,8 @@ pub(super) async fn runs_page(
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Run))
 }
 
-/// Schedules by the 95th percentile of their durations, which no row of the database holds: all that
-/// the filter finds are sorted here.
+/// Schedules by the 95th percentile of their durations, which the database does not store: all
+/// schedules that match the filter are sorted here.
 async fn page_by_p95(
     cx: &Context<'_>,
     within: &Within,

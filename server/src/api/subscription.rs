@@ -25,21 +25,23 @@ use crate::{
     },
 };
 
-/// Rows read at once.
+/// The number of rows read at once.
 const BATCH: u64 = 200;
 
-/// What comes of a subscription.
+/// The events of a subscription.
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
-/// What can be followed. Each event carries the cursor to come back with.
+/// Subscriptions to runs, logs, schedules and nodes. Each event carries a cursor from which to
+/// resume.
 #[derive(Default)]
 pub(super) struct Following;
 
-/// What can be followed. Each event carries the cursor to come back with.
+/// Subscriptions to runs, logs, schedules and nodes. Each event carries a cursor from which to
+/// resume.
 #[Subscribable]
 impl Following {
-    /// Runs as they change state, from `since` on: a dropped socket that comes back with its last
-    /// cursor loses nothing and sees nothing twice.
+    /// Runs as they change state, from `since` on: a client that reconnects with its last cursor
+    /// misses nothing and sees nothing twice.
     async fn run_events(
         &self,
         cx: &Context<'_>,
@@ -71,8 +73,8 @@ impl Following {
         Ok(events(follow(changes, start, read), event))
     }
 
-    /// A run's log, line by line, while it is written; completes when the run has settled and all
-    /// is read.
+    /// A run's log, line by line, while it is written; completes once the run has settled and all
+    /// lines are sent.
     async fn task_log(
         &self,
         cx: &Context<'_>,
@@ -98,7 +100,7 @@ impl Following {
         Ok(events(follow(changes, start, read), event))
     }
 
-    /// Schedules of a namespace as their definition, pause or next fire changes.
+    /// Schedules of a namespace whenever their definition, pause or next fire changes.
     async fn schedule_events(
         &self,
         cx: &Context<'_>,
@@ -134,9 +136,9 @@ impl Following {
         Ok(events(follow(changes, start, read), event))
     }
 
-    /// Nodes as they join, drain, leave or die, as a service that one does for all moves to
-    /// another, and with each heartbeat. When one comes or goes, the shards of the others change,
-    /// too: ask for `nodes` to see all of them.
+    /// Nodes as they join, drain, leave or die, as cluster-wide services move between them, and
+    /// with each heartbeat. When a node comes or goes, the shards of the others change, too: query
+    /// `serverNodes` to see all of them.
     async fn cluster_events(
         &self,
         cx: &Context<'_>,
@@ -167,7 +169,7 @@ impl Following {
 pub(crate) struct ClusterEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// As it is now.
+    /// The node as it is now.
     node: Node,
 }
 
@@ -176,11 +178,11 @@ pub(crate) struct ClusterEvent {
 pub(crate) struct RunEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// As it is now.
+    /// The run as it is now.
     run: Run,
 }
 
-/// A line that was printed.
+/// A line of a run's log.
 #[derive(SimpleObject)]
 pub(crate) struct LogEvent {
     /// Pass this cursor to resume after the event.
@@ -193,7 +195,7 @@ pub(crate) struct LogEvent {
 pub(crate) struct ScheduleEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// Null when it was deleted.
+    /// Null if it was deleted.
     schedule: Option<Schedule>,
     schedule_id: Uuid,
 }
@@ -227,7 +229,7 @@ async fn nodes(
     let nodes = match cursors.last() {
         None => vec![],
         Some(last) => {
-            // Real time, whatever the application's clock shows: it spares the database.
+            // Real time, whatever the application's clock shows: this only spares the database.
             let look = async { Around::now(store, cluster).await.map(Arc::new) };
             Node::of(rows, &*kept.answer(&Clock::system(), *last, look).await?)
         }
@@ -240,8 +242,8 @@ async fn lines(
     run: Uuid,
     after: i64,
 ) -> std::result::Result<Read<i64, task_log::Model>, StoreError> {
-    // The state first: lines are written before their run settles, so what is not there now will
-    // never be.
+    // The state is read first: lines are written before their run settles, so a line that is
+    // missing after that will never come.
     let settled = runs::by_id(store, run).await?.is_none_or(|run| !run.state.is_live());
     let rows = store.lines_after(run, after, BATCH).await?;
     let more = u64::try_from(rows.len()).is_ok_and(|count| count >= BATCH);

@@ -1,4 +1,4 @@
-//! Targets as they are shown: secrets masked.
+//! Targets as they are shown: with secrets masked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     target::{self, Secret},
 };
 
-/// How a task acts.
+/// What a task does.
 #[derive(Union)]
 pub(crate) enum Target {
     Http(HttpTarget),
@@ -30,24 +30,24 @@ pub(crate) struct HttpTarget {
     headers: Vec<Header>,
     body: Option<String>,
     expected_status: Vec<String>,
-    /// A text that the answer must contain.
+    /// A text that the response must contain.
     expected_body: Option<String>,
     /// How many redirects are followed.
     max_redirects: i32,
-    /// What becomes of the answer.
+    /// What happens to the response.
     output: HttpAnswer,
     signed: bool,
-    /// The secret that holds the certificate shown to the receiver (mTLS), as `{{ secrets.name }}`.
+    /// The secret that holds the client certificate (mTLS), as `{{ secrets.name }}`.
     client_certificate: Option<String>,
 }
 
-/// What becomes of an answer.
+/// What happens to a response.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "target::Answers")]
 pub(crate) enum HttpAnswer {
-    /// It is kept with the attempt.
+    /// It is stored with the attempt.
     Keep,
-    /// It must be a JSON object, which goes into the context of the tasks behind.
+    /// It must be a JSON object, which is merged into the context of the tasks that follow.
     Merge,
 }
 
@@ -71,15 +71,15 @@ pub(crate) struct CommandTarget {
     user: Option<String>,
 }
 
-/// Hands the task to a program that pulls it from a queue.
+/// Hands the task to a worker that pulls it from a queue.
 #[derive(SimpleObject)]
 pub(crate) struct WorkerTarget {
     queue: String,
-    /// What the worker is to do, by its name there.
+    /// The name of the worker's task to run.
     task: String,
-    /// What it is given; the run's context if there is nothing of its own.
+    /// The input of the task; null for the run's context.
     input: Option<serde_json::Value>,
-    /// What the worker must have.
+    /// The tags that the worker must have.
     tags: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ impl From<&target::Target> for Target {
 }
 
 fn word(method: &target::Method) -> String {
-    // A unit variant is a word in JSON.
+    // A unit variant is serialized as a string.
     let word = serde_json::to_value(method).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
 }

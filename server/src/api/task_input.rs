@@ -16,7 +16,7 @@ use crate::{
     target::{self, Secret},
 };
 
-/// A task: a schedule's own, or one of a workflow.
+/// A task: a schedule's inline task, or one of a workflow.
 #[derive(InputObject)]
 pub(crate) struct TaskInput {
     #[graphql(default = "main")]
@@ -27,12 +27,12 @@ pub(crate) struct TaskInput {
     #[graphql(default_with = "10.0")]
     pub(crate) kill_grace_seconds: f64,
     pub(crate) retry: Option<RetryInput>,
-    /// Only these failures are followed by another attempt: `timeout`, `failure`, `error`,
-    /// `exit 75`, `status 500-599`. Every one if there is none.
+    /// Only these failures are retried: `timeout`, `failure`, `error`, `exit 75`, `status 500-599`.
+    /// All failures if empty.
     retry_on: Option<Vec<String>>,
-    /// The tasks that must have ended before it: up to 20.
+    /// The tasks that must have ended before it; at most 20.
     needs: Option<Vec<String>>,
-    /// How those must have ended; otherwise it is skipped.
+    /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     #[graphql(default_with = "TaskCondition::Success")]
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
@@ -55,7 +55,7 @@ pub(crate) struct RetryInput {
     jitter: f64,
 }
 
-/// Exactly one.
+/// Exactly one of these.
 #[derive(OneofObject)]
 pub(crate) enum TargetInput {
     Http(HttpTargetInput),
@@ -65,33 +65,33 @@ pub(crate) enum TargetInput {
     Noop(NoopTargetInput),
 }
 
-/// A request to send.
+/// An HTTP request to send.
 #[derive(InputObject)]
 pub(crate) struct HttpTargetInput {
     #[graphql(default = "POST")]
     method: String,
     url: String,
-    /// On an update the mask `***` keeps the value that is there.
+    /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
     /// A text. A JSON object or array is sent as `application/json` unless a header says otherwise.
     body: Option<String>,
-    /// A JSON body, in the place of `body`. Texts in it may be templates.
+    /// A JSON body, instead of `body`. Strings in it may be templates.
     json: Option<Value>,
     expected_status: Option<Vec<String>>,
-    /// A text that the answer must contain. On an update: absent keeps the one that is there, an
+    /// A text that the response must contain. On an update, absent keeps the current one, and an
     /// empty text removes it.
     expected_body: Option<String>,
-    /// How many redirects are followed, at most 5, which is usual. On an update: absent keeps the
-    /// number that is there.
+    /// How many redirects are followed: at most 5, which is the default. On an update, absent keeps
+    /// the current number.
     max_redirects: Option<u8>,
-    /// What becomes of the answer.
+    /// What happens to the response.
     #[graphql(default_with = "HttpAnswer::Keep")]
     output: HttpAnswer,
-    /// On an update: absent keeps the one that is there, an empty text removes it.
+    /// On an update, absent keeps the current one, and an empty text removes it.
     signing_secret: Option<String>,
-    /// The certificate to show to the receiver (mTLS), as `{{ secrets.name }}`: the secret holds the
-    /// certificate, its chain and its private key in PEM. On an update: absent keeps the one that is
-    /// there, an empty text removes it.
+    /// The client certificate (mTLS), as `{{ secrets.name }}`: the secret contains the certificate,
+    /// its chain and its private key in PEM. On an update, absent keeps the current one, and an
+    /// empty text removes it.
     client_certificate: Option<String>,
 }
 
@@ -108,26 +108,26 @@ pub(crate) struct CommandTargetInput {
     program: Option<String>,
     args: Option<Vec<String>>,
     script: Option<String>,
-    /// All of it, on an update too; there the mask `***` keeps a value.
+    /// All variables, also on an update; there the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
     directory: Option<String>,
     user: Option<String>,
 }
 
-/// A task for a program that pulls it from a queue.
+/// A task for a worker that pulls it from a queue.
 #[derive(InputObject)]
 pub(crate) struct WorkerTargetInput {
-    /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
+    /// The queue that workers pull it from: 1 to 64 of a-z 0-9 . _ -
     queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     task: String,
-    /// What the worker is given; texts in it may be templates. The run's context if left out.
+    /// The input of the task; strings in it may be templates. The run's context if absent.
     input: Option<Value>,
-    /// What the worker must have: 16 at the most.
+    /// The tags that the worker must have; at most 16.
     tags: Option<Vec<String>>,
 }
 
-/// Nothing to do.
+/// Does nothing.
 #[derive(InputObject)]
 pub(crate) struct NoopTargetInput {
     #[graphql(default)]
@@ -191,8 +191,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
     })
 }
 
-/// Seconds as a form gives them. The limits of each field stand with the definition; here only
-/// what no duration of any field could be.
+/// Converts seconds from a form. Each field's limits are checked with the definition; this refuses
+/// only what exceeds every field's limit.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MAX: f64 = 30.0 * 86_400.0;
     if !(0.0..=MAX).contains(&seconds) {
@@ -241,7 +241,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     };
     http.expected_body = input.expected_body;
     http.max_redirects = match input.max_redirects {
-        // The mark for what is kept is no number of redirects.
+        // The marker for "keep" is not a number of redirects.
         Some(KEPT_REDIRECTS) => KEPT_REDIRECTS - 1,
         given => given.unwrap_or(KEPT_REDIRECTS),
     };
@@ -254,7 +254,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     Ok(http)
 }
 
-/// What the target's own reader makes of a value.
+/// Reads a value as the target's own type does.
 fn read<T: serde::de::DeserializeOwned>(
     field: &str,
     value: &(impl serde::Serialize + std::fmt::Debug),

@@ -17,13 +17,13 @@ use crate::{
     model::{Spec, calendars},
 };
 
-/// What it costs at the least to compile a timing that is not known yet, to judge it, and to count
-/// its fires of a year. A microsecond of the processor counts about as one.
+/// The minimum cost of compiling a timing that is not cached, checking it, and counting its fires
+/// of a year. One unit is about a microsecond of CPU time.
 pub(crate) const PREVIEW: usize = 1_000;
-/// What it costs to look up a timing that is compiled already.
+/// The cost of looking up a compiled timing.
 pub(crate) const COMPILED: usize = 20;
 
-/// What a timing costs that is not known yet: each of its expressions and calendars is asked for
+/// The cost of a timing that is not cached: each of its expressions and calendars is evaluated for
 /// each fire.
 pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -> usize {
     let parts = timing.expressions.len() + calendars.map_or(0, <[String]>::len);
@@ -38,15 +38,15 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// Of a schedule's row.
+    /// The timing of a schedule's row.
     pub(crate) fn of(row: &schedule::Model) -> Self {
         let spec = Spec::of(row).timing;
         let definition = spec.definition(row.id, row.anchor_at.utc());
         Self { spec, definition, calendars: row.calendars.clone() }
     }
 
-    /// Compiled, with its calendars. A stored timing can only fail to compile when its zone has
-    /// left the zone data, or a calendar cannot be read any more.
+    /// Compiled, with its calendars. A stored timing fails to compile only if its zone was removed
+    /// from the zone data, or a calendar can no longer be read.
     pub(crate) async fn timetable(
         &self,
         cx: &async_graphql::Context<'_>,
@@ -58,7 +58,7 @@ impl Timing {
     }
 }
 
-/// The same timetable with the calendars of those keys.
+/// The same timetable with the calendars with these ids.
 async fn suppressed(
     cx: &async_graphql::Context<'_>,
     plain: Timetable,
@@ -73,8 +73,8 @@ async fn suppressed(
 /// When a schedule is due.
 #[Object]
 impl Timing {
-    /// One to sixteen, in union: cron of 5, 6 (seconds first) or 7 fields (year last), a nickname,
-    /// `@every`, `@at`.
+    /// 1 to 16 expressions, combined as a union: cron of 5, 6 (seconds first) or 7 fields (year
+    /// last), a nickname, `@every`, `@at`.
     async fn expressions(&self) -> &[String] {
         &self.spec.expressions
     }
@@ -103,7 +103,7 @@ impl Timing {
         self.spec.jitter_seconds
     }
 
-    /// In words.
+    /// The timing in words.
     async fn description(&self, cx: &async_graphql::Context<'_>) -> Result<String> {
         Ok(match self.timetable(cx).await? {
             Ok(timetable) => timetable.describe(),
@@ -125,7 +125,8 @@ impl Timing {
     }
 }
 
-/// What a fixed local time that the clock skips does: fire once right after the gap, or not at all.
+/// What happens to a fixed local time that a clock change skips: it fires once right after the gap,
+/// or not at all.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstGap")]
 pub(crate) enum GapPolicy {
@@ -135,19 +136,19 @@ pub(crate) enum GapPolicy {
     Skip,
 }
 
-/// In which pass a fixed local time that the clock repeats fires.
+/// Which occurrence of a fixed local time fires when a clock change repeats it.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstOverlap")]
 pub(crate) enum OverlapHourPolicy {
-    /// The first.
+    /// The first one.
     First,
-    /// The last.
+    /// The last one.
     Last,
-    /// Each.
+    /// Each one.
     Both,
 }
 
-/// Something that is valid and likely not meant.
+/// A likely mistake in something that is valid.
 #[derive(SimpleObject)]
 pub(crate) struct TimingWarning {
     code: String,
@@ -158,7 +159,7 @@ pub(crate) struct TimingWarning {
 
 impl From<timetable::Warning> for TimingWarning {
     fn from(warning: timetable::Warning) -> Self {
-        // A unit variant is a word in JSON.
+        // A unit variant is serialized as a string.
         let code = serde_json::to_value(warning.code).unwrap_or_default();
         Self {
             code: code.as_str().unwrap_or_default().to_owned(),
@@ -182,7 +183,8 @@ impl From<UnsetSecret> for TimingWarning {
     }
 }
 
-/// What is told of something that was saved: of its timing, and of what its tasks do not find.
+/// The warnings for something that was saved: about its timing, and about secrets that its tasks
+/// use but that are not set.
 pub(crate) fn told(
     warnings: Vec<timetable::Warning>,
     unset: Vec<UnsetSecret>,
@@ -219,17 +221,17 @@ impl From<BadInput> for TimingProblem {
     }
 }
 
-/// What a clock change made of a fire.
+/// How a clock change affects a fire.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::fire::Kind")]
 pub(crate) enum FireKind {
-    /// Its local time comes once.
+    /// Its local time occurs once.
     Normal,
     /// Its local time does not exist; it fires at the end of the gap.
     Shifted,
-    /// Its local time comes twice; this is the first.
+    /// Its local time occurs twice; this is the first occurrence.
     FirstOfTwo,
-    /// Its local time comes twice; this is the second.
+    /// Its local time occurs twice; this is the second occurrence.
     SecondOfTwo,
 }
 
@@ -239,14 +241,14 @@ pub(crate) struct PreviewFire {
     at: Instant,
     /// Wall-clock time in the schedule's zone, without offset: 2026-03-29T03:00:00
     local: String,
-    /// As +02:00
+    /// UTC offset, as in +02:00
     offset: String,
     kind: FireKind,
-    /// The calendar that suppresses it, by name: then it does not run.
+    /// The name of the calendar that suppresses it; then it does not run.
     suppressed_by: Option<String>,
 }
 
-/// How wall-clock times are written.
+/// The format of wall-clock times.
 pub(crate) const LOCAL: &str = "%Y-%m-%dT%H:%M:%S";
 
 impl PreviewFire {
@@ -272,7 +274,7 @@ impl From<timetable::FireKind> for FireKind {
     }
 }
 
-/// The next `count` fires after `from`, those that a calendar suppresses among them.
+/// The next `count` fires after `from`, including those that a calendar suppresses.
 pub(crate) fn next(
     timetable: &Timetable,
     from: DateTime<Utc>,
@@ -283,7 +285,7 @@ pub(crate) fn next(
     Ok(fires.take(count).map(|fire| PreviewFire::of(timetable, fire)).collect())
 }
 
-/// The same, up to and including the last of the `left` fires that may still run.
+/// The fires up to and including the last of the `left` fires that may still run.
 pub(crate) fn next_of(fires: Vec<PreviewFire>, left: i64) -> Vec<PreviewFire> {
     let mut left = left;
     let mut kept = Vec::with_capacity(fires.len());
@@ -304,13 +306,13 @@ pub(crate) struct SchedulePreview {
     fires: Vec<PreviewFire>,
     warnings: Vec<TimingWarning>,
     problem: Option<TimingProblem>,
-    /// Fires in the next 365 days that no calendar suppresses; null where there are too many
-    /// windows to count.
+    /// Fires in the next 365 days that no calendar suppresses; null if there are too many windows
+    /// to count.
     fires_per_year: Option<u64>,
 }
 
 impl SchedulePreview {
-    /// Of a timing that can be used.
+    /// The preview of a valid timing.
     pub(crate) fn of(timetable: &Timetable, from: DateTime<Utc>, count: i32) -> Result<Self> {
         let year = from.checked_add_signed(TimeDelta::days(365));
         Ok(Self {
@@ -328,14 +330,15 @@ impl SchedulePreview {
         })
     }
 
-    /// The same, where no schedule is there yet: what `H` chose will not be what it gets.
+    /// The preview of a timing without a schedule: its `H` will be chosen anew for the real
+    /// schedule.
     pub(crate) fn example(timetable: &Timetable, from: DateTime<Utc>, count: i32) -> Result<Self> {
         let mut preview = Self::of(timetable, from, count)?;
         preview.warnings.extend(timetable.example().map(Into::into));
         Ok(preview)
     }
 
-    /// Of one that cannot.
+    /// The preview of an invalid timing.
     pub(crate) fn refused(problem: BadInput) -> Self {
         Self {
             description: None,
@@ -347,7 +350,7 @@ impl SchedulePreview {
     }
 }
 
-/// When a schedule is to be due.
+/// A timing for a schedule.
 #[derive(InputObject)]
 pub(crate) struct TimingInput {
     pub(crate) expressions: Vec<String>,
@@ -377,8 +380,8 @@ impl From<TimingInput> for crate::model::Timing {
     }
 }
 
-/// Compiles what a form shows. `like` is the schedule that the form edits, if it does: its key
-/// decides what `H` stands for and its anchor where `@every` counts from.
+/// Compiles a form's timing. `like` is the schedule that the form edits, if any: its id determines
+/// what `H` stands for, and its anchor where `@every` counts from.
 pub(crate) fn compile(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,
@@ -394,7 +397,7 @@ pub(crate) fn compile(
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
 }
 
-/// The same, with the calendars that a form names, or those of the schedule that it edits.
+/// The same, with the calendars named in the form, or those of the edited schedule.
 pub(crate) async fn compile_with(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,

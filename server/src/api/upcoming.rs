@@ -1,5 +1,5 @@
-//! What is to come over all schedules of a namespace, if nothing changes: how much in each hour,
-//! and the next fires one by one. Asked of the same calculator that the planner asks.
+//! Upcoming fires of all schedules of a namespace, if nothing changes: the number in each hour, and
+//! the next fires one by one. Computed by the same calculator that the planner uses.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -27,20 +27,20 @@ use crate::{
     store::reads::{schedules, within::Within},
 };
 
-/// So many schedules are looked at, those that are due soonest.
+/// The largest number of schedules examined; those that are due soonest.
 const SCHEDULES: u64 = 2_000;
-/// So many questions are asked of the calculator.
+/// The largest number of calls of the calculator.
 const LOOKS: usize = 200_000;
-/// Two weeks of hours.
+/// Two weeks in hours.
 const HOURS: i32 = 336;
-/// So many days ahead may it begin: what lies between is counted, too.
+/// How many days ahead the window may begin; fires before it are counted, too.
 const DAYS: i64 = 366;
 
-/// More that can be read.
+/// Queries of upcoming fires.
 #[derive(Default)]
 pub(super) struct ReadingAhead;
 
-/// More that can be read.
+/// Queries of upcoming fires.
 #[Object]
 impl ReadingAhead {
     /// What all schedules of a namespace will do, if nothing changes.
@@ -52,13 +52,13 @@ impl ReadingAhead {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
         namespace: Option<String>,
-        #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
+        #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 24, desc = "How many hours, 1 to 336.")] hours: i32,
         #[graphql(default = 50, desc = "How many of the next fires are listed, 1 to 200.")]
         first: i32,
         #[graphql(
-            desc = "Only schedules that this finds: in the search language of docs/search.md."
+            desc = "Only schedules that match this search, in the language of docs/search.md."
         )]
         search: Option<String>,
     ) -> Result<Forecast> {
@@ -70,15 +70,15 @@ impl ReadingAhead {
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
         let mut grid = Grid::new(from, hours);
-        // The list needs one for each schedule, and one for each fire.
+        // The list needs one call for each schedule, and one for each fire.
         grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
         let mut ahead = Vec::with_capacity(rows.len());
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read at once.
+        // All at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {
-                // What is not looked at is left out; those that are due soonest come first.
+                // Schedules beyond the limit are left out; those that are due soonest come first.
                 if grid.looks > 0 {
                     let one = Ahead::new(row, timetable, from, &mut grid.looks);
                     is_complete &= grid.add(&one);
@@ -87,7 +87,7 @@ impl ReadingAhead {
                     is_complete = false;
                 }
             }
-            // Others have their turn, however many there are.
+            // Yield to other tasks, however many schedules there are.
             tokio::task::yield_now().await;
         }
         let fires = soonest(&ahead, grid.to, wanted).await;
@@ -96,7 +96,7 @@ impl ReadingAhead {
     }
 }
 
-/// Where a look ahead begins: now, or later within a year.
+/// Where the window begins: now, or later within a year.
 pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<Utc>> {
     let now = cx.commands().clock.now();
     let from = from.map_or(now, |from| from.0.max(now));
@@ -107,7 +107,7 @@ pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<
     Ok(from)
 }
 
-/// The schedules that are looked at, those that are due soonest first, and whether they are all.
+/// The schedules to examine, those that are due soonest first, and whether these are all.
 pub(super) async fn soonest_rows(
     cx: &Context<'_>,
     within: &Within,
@@ -122,38 +122,37 @@ pub(super) async fn soonest_rows(
     Ok((rows, is_complete))
 }
 
-/// What is to come in a window.
+/// Upcoming fires in a window.
 #[derive(SimpleObject)]
 pub(crate) struct Forecast {
     from: Instant,
     /// Exclusive.
     to: Instant,
-    /// Each hour of UTC in it, in order.
+    /// Each hour of the window in UTC, in order.
     hours: Vec<ForecastHour>,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
-    /// False where so much is to come that not all of it was counted: of the schedules that are due
-    /// last, fires are left out.
+    /// False if there is too much to count: fires of the schedules that are due last are left out.
     is_complete: bool,
 }
 
-/// What is to come in an hour.
+/// Upcoming fires in an hour.
 #[derive(SimpleObject)]
 pub(crate) struct ForecastHour {
-    /// When it begins.
+    /// Start of the hour.
     at: Instant,
     fires: u64,
     /// How many schedules fire in it.
     schedules: u64,
 }
 
-/// A schedule, and what it may still do.
+/// A schedule, and the fires it has left.
 pub(super) struct Ahead {
     row: Model,
     pub(super) timetable: Timetable,
     /// It fires after this instant.
     pub(super) after: DateTime<Utc>,
-    /// So many times at the most.
+    /// The largest number of fires it may still start.
     pub(super) left: u64,
 }
 
@@ -168,7 +167,7 @@ impl Ahead {
         let cursor = row.next_scheduled_at.map_or(from, |cursor| cursor.utc());
         let (begin, after) = (cursor - moment, cursor.max(from) - moment);
         let left = row.max_fires.map_or(u64::MAX, |most| {
-            // What it does until then is counted in pieces, of which a day may have some.
+            // Its fires until then are counted in pieces, several per day at worst.
             let days = usize::try_from((after - begin).num_days()).unwrap_or_default();
             *looks = looks.saturating_sub(1 + days);
             let left = u64::try_from(most - row.fire_count).unwrap_or_default();
@@ -210,7 +209,7 @@ impl Grid {
         let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
         let mut after = one.after;
         while left > 0 {
-            // The hour of the next fire: empty hours are passed over.
+            // Jumps to the hour of the next fire, skipping empty hours.
             let Some(next) = one.timetable.next_allowed(after) else { break };
             let Some(looks) = self.looks.checked_sub(2) else { return false };
             self.looks = looks;
@@ -227,7 +226,7 @@ impl Grid {
     }
 }
 
-/// The next fires of all.
+/// The next fires of all schedules.
 async fn soonest(ahead: &[Ahead], to: DateTime<Utc>, wanted: usize) -> Vec<Calm<Upcoming>> {
     let next = |index: usize, after: DateTime<Utc>, nth: u64| {
         let one = ahead.get(index).filter(|one| nth < one.left)?;

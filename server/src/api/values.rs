@@ -1,9 +1,9 @@
-//! Values that look right to the validator and are not: a text that is no instant, a number that is
-//! too large.
+//! Checks values that pass validation but are malformed: a text that is not an instant, a number
+//! that is too large.
 //!
-//! The library reads them where they are used, and its error names the type but not the field: with
-//! `startAt` and `endAt` in one request, nobody can tell which is meant. Here each is read once
-//! before that, with the path to it.
+//! async-graphql parses such values where they are used, and its error names the type but not the
+//! field: with `startAt` and `endAt` in one request, it is unclear which is meant. Here each value
+//! is parsed once before that, with the path to it.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The limits of a document bound how deep this goes. Fragments are looked at where they stand.
+    /// The limits on documents bound this recursion. Fragments are checked where they are defined.
     fn selection(&self, parent: Option<&MetaType>, set: &SelectionSet) -> ServerResult<()> {
         let Some(parent) = parent else { return Ok(()) };
         for item in &set.items {
@@ -74,7 +74,7 @@ impl Walk<'_> {
             let Some(argument) = meta.args.get(name.node.as_str()) else { continue };
             let path = Path { parent: None, part: Part::Name(name.node.as_str()) };
             let known = |name: Name| self.variables.get(&name).cloned().ok_or(());
-            // What is not given has a default, or is refused by the library.
+            // A missing value has a default, or is refused by the library.
             if let Ok(value) = value.node.clone().into_const_with(known) {
                 let refused = self.value(&argument.ty, &value, &path);
                 refused.map_err(|bad| refused_value(bad, name.pos))?;
@@ -84,7 +84,7 @@ impl Walk<'_> {
         self.selection(self.registry.types.get(of), &field.selection_set.node)
     }
 
-    /// Input objects do not hold themselves without end: a value nests no deeper than its text.
+    /// Input objects cannot contain themselves endlessly: a value nests no deeper than its text.
     fn value(&self, ty: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
         if matches!(value, Value::Null) {
             return Ok(());
@@ -92,7 +92,7 @@ impl Walk<'_> {
         match MetaTypeName::create(ty) {
             MetaTypeName::NonNull(ty) => self.value(ty, value, path),
             MetaTypeName::List(ty) => {
-                // One value stands for a list of one.
+                // A single value stands for a list of one.
                 let Value::List(items) = value else { return self.value(ty, value, path) };
                 items.iter().enumerate().try_for_each(|(index, item)| {
                     let path = Path { parent: Some(path), part: Part::Index(index) };
@@ -114,7 +114,7 @@ impl Walk<'_> {
     }
 }
 
-/// Reads a scalar as the resolvers will.
+/// Parses a scalar as the resolvers will.
 fn scalar(name: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
     let is_read = match name {
         "DateTime" => Instant::parse(Some(value.clone())).is_ok(),
@@ -136,7 +136,7 @@ fn scalar(name: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
     Err(BadInput::new(path.to_string(), told, problem, help))
 }
 
-/// Where in an argument a value lies.
+/// The position of a value within an argument.
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
     part: Part<'a>,
@@ -149,7 +149,7 @@ enum Part<'a> {
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The one argument of most mutations is the input itself: its fields are named without it.
+        // Most mutations have the single argument `input`: its fields are named without it.
         let around = self.parent.filter(|parent| !parent.is_input());
         if let Some(around) = around {
             around.fmt(f)?;
@@ -168,7 +168,7 @@ impl Path<'_> {
     }
 }
 
-/// A path as the library writes it (`input.timing.expressions.0`) as it is written here.
+/// Converts a path as the library writes it (`input.timing.expressions.0`) to the form used here.
 pub(super) fn field_of(path: &str) -> String {
     let mut field = String::with_capacity(path.len());
     for part in path.strip_prefix("input.").unwrap_or(path).split('.') {

@@ -9,7 +9,7 @@ use super::{
     people::settings::{self, ViewerSettings},
 };
 
-/// Who is asking.
+/// The caller.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Viewer {
@@ -18,7 +18,7 @@ pub(crate) struct Viewer {
     kind: ViewerKind,
     /// The highest role held anywhere; VIEWER if there is none (see `grants`).
     role: Role,
-    /// The role that holds in every namespace.
+    /// The caller's role in every namespace.
     role_everywhere: Option<Role>,
     #[graphql(skip)]
     grants: Vec<NamespaceGrant>,
@@ -26,27 +26,28 @@ pub(crate) struct Viewer {
 
 #[ComplexObject]
 impl Viewer {
-    /// The first of what holds in single namespaces, beside that; at most 1000 of it.
+    /// The caller's first roles in single namespaces, in addition to `roleEverywhere`; at most
+    /// 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn grants(&self, #[graphql(default = 200)] first: i32) -> Result<&[NamespaceGrant]> {
         let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
         Ok(self.grants.get(..limit).unwrap_or(&self.grants))
     }
 
-    /// What the console keeps for them; null for a token.
+    /// The caller's console settings; null for a token.
     async fn settings(&self, cx: &Context<'_>) -> Result<Option<ViewerSettings>> {
         settings::own(cx).await
     }
 }
 
-/// What somebody may do in one namespace.
+/// The caller's permissions in one namespace.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct NamespaceGrant {
     #[graphql(skip)]
     id: Uuid,
     role: Role,
-    /// Whether contexts, outputs and logs are shown.
+    /// Whether the caller may see contexts, outputs and logs.
     sees_payloads: bool,
 }
 
@@ -61,23 +62,23 @@ impl NamespaceGrant {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "crate::access::ViewerKind")]
 pub(crate) enum ViewerKind {
-    /// Signed in with a session.
+    /// A person, signed in with a session.
     User,
-    /// Came with a bearer token.
+    /// A program, authenticated with a bearer token.
     Token,
 }
 
-/// What somebody may do. Each may do all that the one before it may.
+/// A level of permissions. Each role includes those before it.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::user::Role")]
 pub(crate) enum Role {
-    /// Look.
+    /// Read.
     Viewer,
     /// Trigger, cancel, retry, pause, resume, backfill.
     Operator,
-    /// Make, change and delete schedules and workflows, deploy modules.
+    /// Create, change and delete schedules and workflows, deploy modules.
     Editor,
-    /// People, tokens, secrets.
+    /// Manage people, tokens and secrets.
     Admin,
 }
 

@@ -1,5 +1,5 @@
-//! Subscriptions to how it goes: states that are looked at again and again, since no table's
-//! change says that they changed.
+//! Subscriptions to metrics and health: states that are polled, since no table's change feed
+//! reports their changes.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ use super::{
 };
 use crate::{clock::Clock, commands::BadInput, store::StoreError};
 
-/// What can be followed of how it goes.
+/// Subscriptions to metrics and health.
 #[derive(Default)]
 pub(super) struct Watching;
 
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
-/// The last answer to who watches the health of a namespace, or of all.
+/// The cached health for subscribers, of a namespace or of all.
 pub(super) type Healths = AnswerCache<Option<Uuid>, Health>;
 
-/// What can be followed of how it goes.
+/// Subscriptions to metrics and health.
 #[Subscribable]
 impl Watching {
-    /// The figures of a namespace, every ten seconds. With the cursor of the last tick the next one
-    /// comes ten seconds after that, or at once if that is over: figures of now replace those that
-    /// were not seen.
+    /// The metrics of a namespace, every ten seconds. With the cursor of the last tick, the next
+    /// one comes ten seconds after it, or at once if that time has passed: current metrics replace
+    /// ticks that were missed.
     async fn metrics_tick(
         &self,
         cx: &Context<'_>,
@@ -51,7 +51,7 @@ impl Watching {
         Ok(Box::pin(stream::unfold(Some(wait), move |wait| {
             let (store, clock, kept) = (store.clone(), clock.clone(), kept.clone());
             async move {
-                // Real time, whatever the application's clock shows: it spares the database.
+                // Real time, whatever the application's clock shows: this only spares the database.
                 Clock::system().sleep(wait?).await;
                 let read = figures(&store, &clock, &kept, namespace).await;
                 let tick = read.map(|metrics| MetricsTick {
@@ -63,8 +63,9 @@ impl Watching {
         })))
     }
 
-    /// The health of a namespace, or of all, whenever what is wrong has changed: which checks fail,
-    /// not by how much. With the cursor of the last event nothing comes until that is another one.
+    /// The health of a namespace, or of all, whenever the set of failing checks changes; changes of
+    /// their values alone send no event. With the cursor of the last event, nothing is sent until
+    /// that set differs.
     async fn health_events(
         &self,
         cx: &Context<'_>,
@@ -101,7 +102,7 @@ impl Watching {
     }
 }
 
-/// The figures of now.
+/// The current metrics.
 #[derive(SimpleObject)]
 pub(crate) struct MetricsTick {
     /// Pass this cursor to resume after the event.
@@ -109,7 +110,7 @@ pub(crate) struct MetricsTick {
     metrics: Metrics,
 }
 
-/// What is wrong has changed.
+/// The health after a change of the failing checks.
 #[derive(SimpleObject)]
 pub(crate) struct HealthEvent {
     /// Pass this cursor to resume after the event.
@@ -118,7 +119,7 @@ pub(crate) struct HealthEvent {
     health: Health,
 }
 
-/// What to send, and after which pause to look again; never after an error.
+/// The event to send, and how long to wait before polling again; no further polls after an error.
 fn event<T>(
     read: std::result::Result<T, StoreError>,
     pause: Duration,
@@ -129,7 +130,7 @@ fn event<T>(
     }
 }
 
-/// What is left of a pause that began then; a cursor of the future waits no longer than one.
+/// The rest of a pause that began at `began`; a cursor from the future waits for at most one pause.
 fn rest_of(pause: Duration, began: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     let over = (now - began).max(TimeDelta::zero()).to_std().unwrap_or_default();
     pause.saturating_sub(over)
@@ -150,7 +151,7 @@ fn not_a_cursor(text: &str) -> BadInput {
     BadInput::new("since", text, "is not a cursor of this feed", help)
 }
 
-/// Which checks fail, in a word.
+/// A short digest of the names of the failing checks.
 fn shape(health: &Health) -> String {
     let digest = Sha256::digest(health.failing().join(" "));
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

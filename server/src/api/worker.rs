@@ -26,67 +26,67 @@ use crate::{
     },
 };
 
-/// The most queues that are listed: those with jobs, a worker or a limit.
+/// The largest number of queues listed: those with jobs, a worker or a limit.
 const MAX_QUEUES: usize = 1_000;
 
-/// A program that pulls tasks.
+/// A worker: a program that pulls tasks.
 #[derive(SimpleObject)]
 pub(crate) struct Worker {
     id: ID,
-    /// What it calls itself; several may have one name.
+    /// The name that it gave itself; several workers may share one.
     name: String,
     /// The queues that it pulls from.
     queues: Vec<String>,
-    /// What jobs may ask of it.
+    /// Its tags, which jobs can require.
     tags: Vec<String>,
-    /// Jobs that it is at.
+    /// The number of jobs that it is working on.
     jobs: i64,
-    /// How many it takes at once.
+    /// How many jobs it takes at once.
     capacity: i32,
     /// Whether it no longer takes jobs.
     draining: bool,
     /// Its own version.
     version: String,
-    /// The library that speaks for it, and that one's version.
+    /// Its client library and that library's version.
     client: String,
-    /// The token that it came with, by name.
+    /// The name of the token that it authenticates with.
     token: String,
     registered_at: Instant,
     heartbeat_at: Instant,
 }
 
-/// What waits for workers under one name.
+/// The state of a queue of workers.
 #[derive(Debug, Default, PartialEq, SimpleObject)]
 pub(crate) struct WorkerQueue {
     name: String,
-    /// Workers that pull from it and take on jobs.
+    /// Workers that pull from it and accept jobs.
     workers: i64,
-    /// How many more jobs these would take, of whatever queue.
+    /// How many more jobs these workers would take, from any queue.
     free: i64,
     /// Jobs that wait for a worker.
     waiting: Long,
-    /// Since when the oldest of them does.
+    /// Since when the oldest of these jobs has been waiting.
     waiting_since: Option<Instant>,
-    /// Jobs that a worker is at.
+    /// Jobs that a worker is working on.
     held: Long,
     /// How many of its jobs all workers together may hold at once; null for no limit.
     max_jobs: Option<i32>,
 }
 
-/// A queue as a command left it.
+/// A queue after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct WorkerQueuePayload {
     queue: WorkerQueue,
 }
 
-/// Programs that pull tasks.
+/// Queries of workers and their queues.
 #[derive(Default)]
 pub(crate) struct ReadingWorkers;
 
-/// Programs that pull tasks.
+/// Queries of workers and their queues.
 #[Object]
 impl ReadingWorkers {
-    /// The programs of a namespace that pull tasks and were heard within a minute, by name: at most
+    /// The workers of a namespace that were in contact within the last minute, by name; at most
     /// 1000.
     #[graphql(complexity = "cost_by(100, 100, child_complexity)")]
     async fn workers(
@@ -99,7 +99,7 @@ impl ReadingWorkers {
         Ok(of_namespace(cx, namespace).await?.into_iter().map(Worker::from).collect())
     }
 
-    /// The queues of a namespace that have jobs, a worker or a limit, by name: at most 1000.
+    /// The queues of a namespace that have jobs, a worker or a limit, by name; at most 1000.
     #[graphql(complexity = "cost_by(100, 100, child_complexity)")]
     async fn worker_queues(
         &self,
@@ -111,15 +111,15 @@ impl ReadingWorkers {
     }
 }
 
-/// Orders about the queues of workers.
+/// Mutations of worker queues.
 #[derive(Default)]
 pub(crate) struct OrderingWorkers;
 
-/// Orders about the queues of workers.
+/// Mutations of worker queues.
 #[Object]
 impl OrderingWorkers {
-    /// Limits how many jobs of a queue all workers together have at once, 1 to 10000; null takes the
-    /// limit away. Jobs over a lowered limit go on.
+    /// Limits how many jobs of a queue all workers together may hold at once, 1 to 10000; null
+    /// removes the limit. Jobs over a lowered limit continue.
     async fn limit_worker_queue(
         &self,
         cx: &Context<'_>,
@@ -135,13 +135,13 @@ impl OrderingWorkers {
         let id = cx.commands().limit_worker_queue(&right, queue, max_jobs, &call).await?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
-        // Without a limit, a job or a worker it has no line any more.
+        // Without a limit, a job or a worker, the queue has no entry any more.
         let queue = queue.unwrap_or_else(|| WorkerQueue { name, ..WorkerQueue::default() });
         Ok(WorkerQueuePayload { queue })
     }
 }
 
-/// The workers of a namespace that were heard lately, and how many jobs each of them has.
+/// The workers of a namespace that were recently in contact, with the number of their jobs.
 async fn of_namespace(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<(worker::Model, i64)>> {
     let since = (cx.commands().clock.now() - SILENT).into();
     let read = cx.store().read();
@@ -175,7 +175,7 @@ impl From<(worker::Model, i64)> for Worker {
 }
 
 impl WorkerQueue {
-    /// Those of a namespace, by name.
+    /// The workers of a namespace, by name.
     async fn all(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<Self>> {
         let (store, now) = (cx.store(), cx.commands().clock.now());
         let most = u64::try_from(MAX_QUEUES).unwrap_or(u64::MAX);
@@ -189,7 +189,7 @@ impl WorkerQueue {
     }
 }
 
-/// How each queue stands that has jobs, a limit or a worker.
+/// The state of each queue that has jobs, a limit or a worker.
 fn standing(
     depths: Vec<Depth>,
     limits: HashMap<String, i32>,

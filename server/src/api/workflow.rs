@@ -23,12 +23,12 @@ pub(crate) struct Workflow {
 }
 
 impl Workflow {
-    /// As it is now.
+    /// The workflow in its current version.
     pub(crate) fn current(row: workflow::Model) -> Self {
         Self { version: row.version, row }
     }
 
-    /// The workflow of that key: as it is now, or as it was in a version.
+    /// The workflow with this id: its current version, or the given one.
     pub(crate) async fn load(cx: &Context<'_>, id: Uuid, version: Option<i32>) -> Result<Self> {
         let row = cx.rows().load_one(WorkflowRow(id)).await?;
         let row = row.filter(|row| cx.is_home(row.namespace_id));
@@ -36,7 +36,7 @@ impl Workflow {
         Ok(Self { version: version.unwrap_or(row.version), row })
     }
 
-    /// What its tasks ask for and do not find.
+    /// The secrets that its tasks use but that are not set.
     pub(crate) async fn unset_secrets(&self, cx: &Context<'_>) -> Result<Vec<UnsetSecret>> {
         let definition = definition(cx, self.row.id, self.version).await?;
         let (read, namespace) = (cx.store().read(), self.row.namespace_id);
@@ -63,7 +63,7 @@ impl Workflow {
         self.version
     }
 
-    /// In the order in which they are declared: at most 100.
+    /// In the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<Task>> {
         let definition = definition(cx, self.row.id, self.version).await?;
@@ -76,17 +76,17 @@ impl Workflow {
         Ok(definition.timeout_ms.map(seconds))
     }
 
-    /// How many tasks of one run may be at work at the same time.
+    /// How many tasks of one run may be at work at once.
     async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }
 
-    /// The tags that a node must have that takes a run.
+    /// The tags that a node must have to take a run.
     async fn runs_on(&self, cx: &Context<'_>) -> Result<Vec<String>> {
         Ok(definition(cx, self.row.id, self.version).await?.runs_on)
     }
 
-    /// The definitions it has had, newest first. A run keeps the one that it began with.
+    /// Its definitions, newest first. A run keeps the one that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(
         &self,
@@ -103,7 +103,7 @@ impl Workflow {
         self.row.created_at.into()
     }
 
-    /// When the current version was made.
+    /// When the current version was created.
     async fn updated_at(&self) -> Instant {
         self.row.updated_at.into()
     }
@@ -114,7 +114,7 @@ impl Workflow {
     }
 }
 
-/// The definition of that version.
+/// The definition of a version.
 pub(crate) async fn definition(cx: &Context<'_>, id: Uuid, version: i32) -> Result<Definition> {
     let json = cx.rows().load_one(WorkflowVersion(id, version)).await?.unwrap_or_default();
     Ok(read(id, version, json)?)
@@ -129,17 +129,17 @@ fn read(
     serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
 }
 
-/// A definition that a workflow has or had.
+/// A version of a workflow's definition.
 pub(crate) struct PastWorkflow(workflow_version::Model);
 
-/// A definition that a workflow has or had.
+/// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
     async fn version(&self) -> i32 {
         self.0.version
     }
 
-    /// Who made it.
+    /// Who created it.
     async fn by(&self) -> &str {
         &self.0.created_by
     }
@@ -148,7 +148,7 @@ impl PastWorkflow {
         self.0.created_at.into()
     }
 
-    /// At most 100.
+    /// In the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self) -> Result<Vec<Task>> {
         let row = &self.0;
@@ -163,7 +163,7 @@ pub(crate) struct Task {
     name: String,
     /// The tasks that must have ended before it.
     needs: Vec<String>,
-    /// How those must have ended; otherwise it is skipped.
+    /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
@@ -171,7 +171,7 @@ pub(crate) struct Task {
     timeout_seconds: f64,
     kill_grace_seconds: f64,
     retry: Retry,
-    /// Only these failures are followed by another attempt; every one if there is none.
+    /// Only these failures are retried; all if empty.
     retry_on: Vec<String>,
 }
 
@@ -187,7 +187,7 @@ pub(crate) enum TaskCondition {
     Always,
 }
 
-/// When a failed attempt is followed by another.
+/// When a failed attempt is retried.
 #[derive(SimpleObject)]
 pub(crate) struct Retry {
     max_attempts: i32,
@@ -198,11 +198,11 @@ pub(crate) struct Retry {
     jitter: f64,
 }
 
-/// How the delay grows from one attempt to the next.
+/// How the delay grows between attempts.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::retry::Backoff")]
 pub(crate) enum Backoff {
-    /// Not at all.
+    /// It stays the same.
     Fixed,
     /// It doubles.
     Exponential,

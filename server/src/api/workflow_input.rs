@@ -9,7 +9,7 @@ use crate::{
     model::{Definition, Task},
 };
 
-/// A workflow to be made.
+/// A workflow to create.
 #[derive(InputObject)]
 pub(crate) struct CreateWorkflowInput {
     #[graphql(default = "default")]
@@ -17,12 +17,12 @@ pub(crate) struct CreateWorkflowInput {
     name: String,
     /// 1 to 100.
     tasks: Vec<TaskInput>,
-    /// The whole run ends after so long; without one only the tasks' own limits hold.
+    /// The time limit of the whole run, in seconds; if absent, only the limits of its tasks apply.
     timeout_seconds: Option<f64>,
-    /// So many tasks of one run are at work at the same time: 1 to 100.
+    /// How many tasks of one run may be at work at once, 1 to 100.
     #[graphql(default = 8)]
     max_parallel: i64,
-    /// The tags that a node must have that takes a run, such as `gpu`; without any each node may.
+    /// The tags that a node must have to take a run, such as `gpu`; any node may if empty.
     #[graphql(default)]
     runs_on: Vec<String>,
 }
@@ -34,12 +34,12 @@ pub(crate) struct UpdateWorkflowInput {
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     expected_version: i32,
-    /// All tasks; the mask `***` keeps a secret of the task of the same name.
+    /// All tasks; the mask `***` keeps a secret of the task with the same name.
     tasks: Option<Vec<TaskInput>>,
-    /// Null takes it away.
+    /// Null removes it.
     timeout_seconds: MaybeUndefined<f64>,
     max_parallel: Option<i64>,
-    /// An empty list lets each node take runs.
+    /// An empty list lets any node take runs.
     runs_on: Option<Vec<String>>,
 }
 

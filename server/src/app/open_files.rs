@@ -11,7 +11,7 @@ pub(super) fn raise_open_files() {
     }
 }
 
-/// How many files this process may have open.
+/// How many files this process may open.
 pub(super) fn open_files() -> u64 {
     const USUAL: u64 = 1_024;
     getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)

@@ -1,5 +1,5 @@
-//! The key for secrets that a server makes for itself, so that secrets and alert channels work at
-//! once where nobody configured a key: on SQLite, at the first start, beside the database.
+//! The encryption key that a server creates itself, so that secrets and alert channels work at once
+//! if no key is configured: on SQLite, at the first start, next to the database.
 
 use std::{
     fs::{self, OpenOptions},
@@ -16,8 +16,8 @@ use crate::{
     vault::{Key, NotAKey, Vault},
 };
 
-/// Where the key lies that the server makes for itself: `carillon.db.key` beside `carillon.db`.
-/// None where a key is configured, or where the database is no file.
+/// The path of the key that the server creates: `carillon.db.key` next to `carillon.db`. `None` if
+/// a key is configured, or if the database is not a file.
 fn place(config: &Config) -> Option<PathBuf> {
     let configured = config.secrets.key.is_some() || config.secrets.key_file.is_some();
     let database = store::file_of(config.database.url.expose_secret())?;
@@ -26,14 +26,15 @@ fn place(config: &Config) -> Option<PathBuf> {
     (!configured).then(|| database.with_file_name(name))
 }
 
-/// The settings for secrets, with the key that the server made for itself before.
+/// The settings for secrets, with the key that the server created earlier.
 pub(super) fn with_own_key(config: &Config) -> Secrets {
     let made = place(config).filter(|path| path.exists());
     Secrets { key_file: made.or_else(|| config.secrets.key_file.clone()), ..config.secrets.clone() }
 }
 
-/// The vault, with a key that is made now if there is none and may be one. A key that cannot be
-/// kept is no reason not to start: there are no secrets then, as on PostgreSQL without a key.
+/// The vault, with a newly created key if there is none and one may be created. If the key cannot
+/// be stored, the server still starts: secrets are then unavailable, as on PostgreSQL without a
+/// key.
 pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
     let Some(path) = place(config).filter(|_| vault.current().is_err()) else { return vault };
     match make(&path) {
@@ -50,8 +51,8 @@ pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
     }
 }
 
-/// Writes a new key into a file of this user alone. It gets its name once it is complete, so that
-/// a crash leaves none or all of it.
+/// Writes a new key to a file that only this user can read. The file gets its name once it is
+/// complete, so a crash leaves all of it or nothing.
 fn make(path: &Path) -> io::Result<Key> {
     let text = Key::random().map_err(io::Error::other)?;
     let mut being_made = path.to_owned().into_os_string();

@@ -1,4 +1,4 @@
-//! What the server is put together of, from its settings to its engine and its API.
+//! Assembles the server, from its settings to its engine and its API.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -25,10 +25,10 @@ use crate::{
     web::Web,
 };
 
-/// How many compiled timings are kept.
+/// How many compiled timings are cached.
 const TIMINGS: usize = 50_000;
 
-/// What there is before the engine and the API are.
+/// The parts that exist before the engine and the API.
 pub(super) struct AppParts {
     pub(super) config: Arc<Config>,
     pub(super) store: Store,
@@ -40,8 +40,8 @@ pub(super) struct AppParts {
 }
 
 impl AppParts {
-    /// Sets up targets, keys and heartbeats, and then opens the database: what is not there must
-    /// leave nothing half done.
+    /// Sets up targets, keys and heartbeats, and then opens the database: if a part is missing,
+    /// nothing must be left half done.
     pub(super) async fn set_up(
         config: Config,
         telemetry: &Arc<Telemetry>,
@@ -74,7 +74,7 @@ impl AppParts {
         Ok(Self { config, store, clock, telemetry, executor, vault, beacon })
     }
 
-    /// Starts the engine; what people may order of it goes with it.
+    /// Starts the engine; the parts that commands use to reach it are stored along with it.
     pub(super) async fn start_engine(
         &mut self,
         address: SocketAddr,
@@ -108,7 +108,7 @@ impl AppParts {
         Ok((engine, commands))
     }
 
-    /// All that is asked over HTTP.
+    /// The HTTP service.
     pub(super) fn web(
         self,
         address: SocketAddr,
@@ -134,8 +134,8 @@ impl AppParts {
     }
 }
 
-/// Keeps what this process holds from the programs that it starts, and says where that is not
-/// possible.
+/// Shields what this process holds from the programs that it starts, and logs where that is
+/// impossible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;
     match &command.user {

@@ -1,4 +1,4 @@
-//! What the server listens on: taken before all else, served once all else is there.
+//! The listeners: bound before anything else, served once everything else is ready.
 
 use std::{io, net::SocketAddr};
 
@@ -11,15 +11,15 @@ use crate::{
     web::{self, Web},
 };
 
-/// Where the address for HTTP is given.
+/// How the HTTP address is configured.
 const LISTEN: &str = "--listen, CARILLON_LISTEN or 'listen' in the configuration file";
 
-/// Connections to the listener for probes.
+/// Maximum number of connections to the probe listener.
 const PROBES: usize = 64;
 
 /// The listeners.
 pub(super) struct Ports {
-    /// Where the first of them listens.
+    /// The address of the first listener.
     pub(super) address: SocketAddr,
     http: TcpListener,
     probes: Option<TcpListener>,
@@ -37,7 +37,7 @@ impl Ports {
         Ok(Self { address, http, probes })
     }
 
-    /// Answers requests until `stop`.
+    /// Serves requests until `stop`.
     pub(super) fn serve(
         self,
         web: &Web,

@@ -1,18 +1,18 @@
-//! Threads of their own for the engine and for connections, so that work of the API holds up
-//! neither fires nor probes (decision 0054).
+//! Separate threads for the engine and for connections, so that API work delays neither fires nor
+//! probes (decision 0054).
 
 use std::{io, sync::Arc};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// The runtimes beside the caller's, which is the API's. Cheap to clone.
+/// The runtimes in addition to the caller's, which is the API's. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Runtimes {
     engine: Arc<Owned>,
     edge: Arc<Owned>,
 }
 
-/// A runtime that may be dropped inside another one: it does not wait for its tasks.
+/// A runtime that can be dropped inside another one: it does not wait for its tasks.
 #[derive(Debug)]
 struct Owned(Option<Runtime>, Handle);
 
@@ -35,17 +35,17 @@ impl Drop for Owned {
 impl Runtimes {
     pub(super) fn start() -> io::Result<Self> {
         let engine = Owned::new(Builder::new_multi_thread().thread_name("engine"))?;
-        // It reads heads and answers probes: one thread is enough.
+        // It only reads request heads and answers probes: one thread is enough.
         let edge = Owned::new(Builder::new_multi_thread().worker_threads(1).thread_name("edge"))?;
         Ok(Self { engine, edge })
     }
 
-    /// Where the engine works, and where the connections to the database are driven.
+    /// The runtime of the engine and of the database connections.
     pub(super) fn engine(&self) -> &Handle {
         &self.engine.1
     }
 
-    /// Where connections are read and probes answered.
+    /// The runtime that reads connections and answers probes.
     pub(super) fn edge(&self) -> &Handle {
         &self.edge.1
     }

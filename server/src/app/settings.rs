@@ -1,4 +1,4 @@
-//! What the parts of the server are given, read from the configuration.
+//! The settings of the server's parts, read from the configuration.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -13,11 +13,11 @@ use crate::{
     web,
 };
 
-/// Between these lies how long a transaction may be silent.
+/// Bounds for the idle-in-transaction timeout.
 const MIN_IDLE: Duration = Duration::from_secs(5);
 const MAX_IDLE: Duration = Duration::from_secs(30);
 
-/// How many connections HTTP may have.
+/// The limits on HTTP connections.
 pub(super) fn limits(config: &Config) -> web::Limits {
     let many = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let connections = &config.connections;
@@ -34,8 +34,8 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
-        // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
-        // a short expiry must not end a transaction that is only slow.
+        // A node that counts as dead must keep no locks, nor the row of a lease past its term; but
+        // a short expiry must not end a transaction that is merely slow.
         idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
@@ -60,7 +60,7 @@ pub(super) fn policy(config: &Config) -> Result<Policy, AppError> {
     })
 }
 
-/// What programs may do, once they may run at all.
+/// The policy for programs, if they may run at all.
 fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
     let commands = &config.commands;
     let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
@@ -80,7 +80,7 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
     })
 }
 
-/// What becomes of old history.
+/// The retention of old history.
 pub fn retention(config: &Config) -> crate::model::Retention {
     let retention = &config.retention;
     crate::model::Retention {
@@ -90,7 +90,7 @@ pub fn retention(config: &Config) -> crate::model::Retention {
     }
 }
 
-/// What a namespace may use for which nothing else is set.
+/// The quotas of a namespace that has none of its own.
 pub fn quotas(config: &Config) -> crate::model::Quotas {
     let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
     crate::model::Quotas {

@@ -14,24 +14,24 @@ pub(super) struct Apply {
     /// Module files, YAML or (.toml) TOML; - is YAML on standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only say what would change, down to the fires of the next 30 days
+    /// Only report what would change, including the fires of the next 30 days
     #[arg(long)]
     dry_run: bool,
-    /// Only say what operators have changed since the modules were deployed
+    /// Only report what operators have changed since the modules were deployed
     #[arg(long, conflicts_with_all = ["dry_run", "no_prune", "adopt", "reason"])]
     drift: bool,
-    /// Leave what the module no longer declares
+    /// Keep what the module no longer declares
     #[arg(long)]
     no_prune: bool,
-    /// Take over things of the same names that were made by hand
+    /// Take over objects of the same names that were made by hand
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]
     why: Why,
-    /// Exit with 3 if there are changes, or (with --drift) if something is otherwise
+    /// Exit with 3 if there are changes, or (with --drift) if something differs
     #[arg(long)]
     exit_code: bool,
-    /// Answer as JSON, a line for each file
+    /// Answer as JSON, one line per file
     #[arg(long)]
     json: bool,
 }
@@ -124,12 +124,12 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What people call a kind of thing.
+/// The word for a kind of object.
 fn kind(thing: &Value) -> String {
     text(&thing["kind"]).replace('_', " ")
 }
 
-/// What people call what happened.
+/// The word for what happened.
 fn word(action: &str) -> &str {
     match action {
         "CREATE" => "create",
@@ -144,7 +144,7 @@ fn word(action: &str) -> &str {
 fn print(deployed: &Value) -> Result<(), CliError> {
     let would = if deployed["dryRun"] == Value::Bool(true) { " (nothing was changed)" } else { "" };
     output::line(format!("module {}{would}", text(&deployed["module"])))?;
-    // What is likely not meant is told of what is unchanged, too, as long as it stays so.
+    // Warnings are shown for unchanged objects, too, as long as they remain.
     let is_shown = |change: &&Value| {
         change["action"] != "UNCHANGED" || items(change, "warnings").next().is_some()
     };

@@ -15,46 +15,46 @@ use crate::{
 pub(super) struct Audit {
     #[command(flatten)]
     place: Existing,
-    /// Only what concerns this namespace
+    /// Only changes in this namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Only what this one did
+    /// Only changes by this actor
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
     /// Only this action, such as schedule.pause
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
-    /// Only what was done to such things: schedule, run, user, token ...
+    /// Only changes of this kind of object: schedule, run, user, token ...
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only what was done to what had this name then
+    /// Only changes of objects with this name at that time
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
     /// At this instant or later, such as 2h, 'yesterday 02:00' or 2026-03-29T01:00:00Z
     #[arg(long, value_name = "WHEN", value_parser = past)]
     after: Option<DateTime<Utc>>,
-    /// Earlier than this instant
+    /// Before this instant
     #[arg(long, value_name = "WHEN", value_parser = past)]
     before: Option<DateTime<Utc>>,
     /// Maximum number of entries, newest first [default: 50 as a table, all otherwise]
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// How to show them
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// A table for people
     Table,
-    /// A line of JSON each
+    /// One line of JSON per entry
     Jsonl,
-    /// For spreadsheets; no cell is a formula
+    /// CSV for spreadsheets; no cell is interpreted as a formula
     Csv,
 }
 
-/// What a table shows without being told how much.
+/// The default number of entries in a table.
 const USUAL: u64 = 50;
 /// Entries read at once.
 const BATCH: u64 = 500;
@@ -114,7 +114,7 @@ fn print(rows: &[Audited]) -> Result<(), CliError> {
     output::table(["WHEN", "WHO", "FROM", "ACTION", "NAMESPACE", "SUBJECT", "WHY"], &rows)
 }
 
-/// Writes what has its line ends already.
+/// Writes text that already contains its line ends.
 fn raw(text: &str) -> Result<(), CliError> {
     let written = std::io::stdout().lock().write_all(text.as_bytes());
     written.map_err(CliError::io("write to standard output"))

@@ -12,19 +12,19 @@ use super::{
 };
 use crate::{clock::Clock, config::Span};
 
-/// Between two looks at a run.
+/// The polling interval.
 pub(super) const BETWEEN: Duration = Duration::from_millis(500);
 
 const RUN: &str = "query ($id: UUID!) {
     run(id: $id) { id state scheduledAt startedAt finishedAt durationMs attempt error idempotencyKey }
 }";
 
-/// Whether a run in that state stays as it is.
+/// Whether a run has settled.
 pub(super) fn has_settled(run: &Value) -> bool {
     matches!(run["state"].as_str(), Some("SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED"))
 }
 
-/// The run as it is once it has settled.
+/// Polls a run until it has settled, and returns it.
 pub(super) async fn settled(
     server: &Server,
     id: &Value,
@@ -53,7 +53,7 @@ pub(super) async fn settled(
     }
 }
 
-/// An error unless it succeeded: the exit status of what waited is that of the run.
+/// An error unless the run succeeded: waiting commands exit with the run's status.
 pub(super) fn succeeded(run: &Value) -> Result<(), CliError> {
     if run["state"] == "SUCCEEDED" {
         return Ok(());

@@ -14,15 +14,15 @@ use crate::{
     store::backup::{self, BackupError, Progress},
 };
 
-/// Copy a SQLite database to a file, also while a server works on it
+/// Copy a SQLite database to a file, even while a server uses it
 #[derive(Debug, Args)]
 pub(super) struct Backup {
     #[command(flatten)]
     place: SettingsArgs,
-    /// Where to; a folder takes it under a name with the time
+    /// Destination; in a folder, the file gets a name with the current time
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// Replace what is there under that name
+    /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
     /// Answer as JSON
@@ -39,8 +39,8 @@ impl Backup {
             return Err(BackupError::Exists { file: to }.into());
         }
         let began = clock.instant();
-        // Under a name of its own until it is complete; only its owner may read it, as it holds
-        // what the database holds.
+        // It has a name of its own until it is complete; only its owner may read it, as it contains
+        // everything that the database does.
         let temporary = temporary(&to, ".carillon-backup-")?;
         let quiet = self.json;
         let line = progress::Progress::begin("make the backup");
@@ -52,7 +52,7 @@ impl Backup {
             if quiet { Ok(()) } else { tell(Progress { done, of }) }
         };
         let copying = backup::copy(&from, temporary.path(), &clock, |progress| {
-            // Whoever does not listen is not a reason to stop.
+            // Failing to print the progress must not stop the backup.
             let _ = told(progress);
         });
         tokio::select! {
@@ -76,7 +76,7 @@ impl Backup {
         output::line(format!("made the backup '{to}': {size}, schema {schema}, {} ms", ms(took)))
     }
 
-    /// The file that is to be.
+    /// The destination file.
     fn target(&self, clock: &Clock) -> Result<PathBuf, CliError> {
         if self.to.is_dir() {
             return Ok(self.to.join(format!("carillon-{}.db", stamp(clock))));
@@ -93,7 +93,7 @@ pub(super) fn stamp(clock: &Clock) -> String {
     clock.now().format("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// A file in the folder of `of`, gone when it is dropped.
+/// A temporary file in the folder of `of`, deleted when dropped.
 pub(super) fn temporary(of: &Path, prefix: &str) -> Result<NamedTempFile, BackupError> {
     let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-/// How much of a long text is shown on either side of the place.
+/// How much of a long text is shown on each side of the marked position.
 const AROUND: usize = 48;
 
-/// The text with marks under the bytes `at`, as two indented lines. None where a terminal could
-/// not show the one above the other.
+/// The text with marks under the bytes `at`, as two indented lines. None if a terminal could not
+/// align the two.
 pub(super) fn mark(text: &str, at: Range<usize>) -> Option<String> {
-    // One column a character: what is wider or narrower would shift the marks.
+    // Requires one column per character: wider or narrower ones would shift the marks.
     if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || at.start > text.len() {
         return None;
     }

@@ -3,16 +3,16 @@ use serde_json::json;
 
 use super::{CliError, json::object, named::Named, revised, why::Why};
 
-/// Change a schedule that was made by hand; one that a module declares is changed in its file
+/// Change a schedule that was made by hand; if a module declares it, change the module's file
+/// instead
 #[derive(Debug, Args)]
 pub(super) struct Change {
     #[command(flatten)]
     named: Named,
-    /// What is to be otherwise, in the words of the API's `UpdateScheduleInput`; '-' reads it from
-    /// standard input
+    /// The changes, as the API's `UpdateScheduleInput`; '-' reads them from standard input
     #[arg(value_name = "JSON")]
     change: String,
-    /// The version in force; refused if there is a newer one [default: whichever it is]
+    /// The version that you saw; refused if there is a newer one [default: the current one]
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(i32).range(1..))]
     expected: Option<i32>,
     #[command(flatten)]

@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use super::{CliError, profiles::Profiles, progress::Progress, why::Why};
 use crate::config::{Config, Sources};
 
-/// Why something is ordered.
+/// The header with the reason for a change.
 const REASON: &str = "carillon-reason";
 
-/// Longer than the server takes for any answer.
+/// Longer than the server takes for any response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Why a server did not do what it was asked to. Messages read after "failed to".
+/// Why a request to a server failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
-    /// Nobody answers there, or not as a Carillon would.
+    /// No server answers there, or it does not answer as Carillon would.
     #[error("reach the server at {server}: {problem}; check --server and that it is running")]
     Unreachable {
         /// As given.
         server: String,
-        /// What went wrong on the way.
+        /// What went wrong in the transport.
         problem: String,
     },
-    /// It does not know us.
+    /// The server does not accept the credentials.
     #[error(
         "ask the server at {server}: {problem}; sign in with 'carillon login', or give --token or \
          CARILLON_TOKEN with a token from 'carillon token create'"
@@ -33,31 +33,31 @@ pub(super) enum ClientError {
     Unauthenticated {
         /// As given.
         server: String,
-        /// What it says.
+        /// The server's message.
         problem: String,
     },
-    /// It says no.
+    /// The server refused the request.
     #[error("{action}: {problem}")]
     Refused {
-        /// What was asked.
+        /// The action that was requested.
         action: &'static str,
-        /// What it says.
+        /// The server's message.
         problem: String,
     },
-    /// It tried, and does not say how far it came.
+    /// The server failed, and does not say how far it came.
     #[error("{action}: {problem}")]
     Failed {
-        /// What was asked.
+        /// The action that was requested.
         action: &'static str,
-        /// What it says.
+        /// The server's message.
         problem: String,
     },
 }
 
-/// A running server and the right to order something of it.
+/// A running server, and the credentials for it.
 #[derive(Debug, Args)]
 pub(super) struct Server {
-    /// Address of the server [default: that of the profile, or http:// and the configured 'listen']
+    /// URL of the server [default: that of the profile, or http:// and the configured 'listen']
     #[arg(long, value_name = "URL", env = "CARILLON_SERVER", global = true)]
     server: Option<String>,
     /// Token to sign in with [default: that of the profile]
@@ -69,14 +69,14 @@ pub(super) struct Server {
         global = true
     )]
     token: Option<SecretString>,
-    /// A server that 'carillon login' has signed in to [default: the current one]
+    /// Profile of a server that 'carillon login' has signed in to [default: the current one]
     #[arg(long, value_name = "NAME", env = "CARILLON_PROFILE", global = true)]
     profile: Option<String>,
 }
 
-/// Where to ask, and as whom.
+/// The server's address and the token for it.
 pub(super) struct Connection {
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     pub(super) server: String,
     token: Option<SecretString>,
 }
@@ -92,18 +92,18 @@ impl Connection {
 }
 
 impl Server {
-    /// One that is known.
+    /// A server with a known token.
     pub(super) fn of(server: &str, token: &SecretString) -> Self {
         Self { server: Some(server.to_owned()), token: Some(token.clone()), profile: None }
     }
 
-    /// Where to ask: as the flags and variables say, as the profile says, or here.
+    /// The connection: from flags and variables, from the profile, or this machine's configuration.
     pub(super) fn connection(&self) -> Result<Connection, CliError> {
         if let (Some(server), Some(token), None) = (&self.server, &self.token, &self.profile) {
             return Ok(Connection { server: address(server)?, token: Some(token.clone()) });
         }
         let profiles = Profiles::read()?;
-        // Without a name it is only asked where no server is given.
+        // Without a name, the profile is read only if no server is given.
         let profile = match &self.server {
             Some(_) if self.profile.is_none() => None,
             _ => profiles.chosen(self.profile.as_deref())?,
@@ -113,13 +113,13 @@ impl Server {
             (None, Some(profile)) => address(&profile.server)?,
             (None, None) => configured()?,
         };
-        // A token is shown to its own server alone.
+        // A token is sent only to its own server.
         let own = profile.filter(|profile| profile.server == server);
         let own = own.map(|profile| profile.token.clone());
         Ok(Connection { server, token: self.token.clone().or(own) })
     }
 
-    /// Asks in GraphQL; gives the answer's data.
+    /// Sends a GraphQL request; returns the response's data.
     pub(super) async fn ask(
         &self,
         action: &'static str,
@@ -129,7 +129,7 @@ impl Server {
         self.order(action, query, variables, &Why { reason: None }).await
     }
 
-    /// The same for what changes something and has no argument for the reason.
+    /// Sends a mutation that has no argument for the reason.
     pub(super) async fn order(
         &self,
         action: &'static str,
@@ -142,7 +142,7 @@ impl Server {
         let mut request = connection.signed(request);
         let server = connection.server;
         if let Some(reason) = &why.reason {
-            // Of one line, as it was read: the bytes of UTF-8 are no stranger to the server.
+            // A single line, as it was read: the server accepts UTF-8 bytes.
             let reason = HeaderValue::from_bytes(reason.as_bytes());
             let reason = reason.map_err(|error| CliError::Usage(format!("--reason: {error}")))?;
             request = request.header(REASON, reason);
@@ -178,7 +178,7 @@ impl Server {
     }
 }
 
-/// An address without a slash at the end.
+/// A URL without a trailing slash.
 fn address(server: &str) -> Result<String, CliError> {
     if !server.starts_with("http://") && !server.starts_with("https://") {
         let text = format!("--server '{server}' must begin with http:// or https://");
@@ -187,10 +187,10 @@ fn address(server: &str) -> Result<String, CliError> {
     Ok(server.trim_end_matches('/').to_owned())
 }
 
-/// The server that would be started here.
+/// The server that this machine's configuration would start.
 fn configured() -> Result<String, CliError> {
     let mut listen = Config::load(&Sources::default())?.listen;
-    // Who listens everywhere also listens here.
+    // A server that listens on all addresses also listens on loopback.
     if listen.ip().is_unspecified() {
         listen.set_ip(match listen.ip() {
             IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
@@ -200,15 +200,15 @@ fn configured() -> Result<String, CliError> {
     Ok(format!("http://{listen}"))
 }
 
-/// The entries of one page of a list.
+/// The page size of a list.
 const PAGE: usize = 200;
 
-/// The most entries that a list may print.
+/// The largest number of entries that a list may print.
 pub(super) const MAX_LISTED: u32 = 100_000;
 
 impl Server {
-    /// The first `limit` entries of a list, and what is left. The query takes `$first`, `$after` and
-    /// `$count` beside the variables, and gives the list as `all`.
+    /// The first `limit` entries of a list, and what is left. The query takes `$first`, `$after`
+    /// and `$count` in addition to the variables, and returns the list as `all`.
     pub(super) async fn pages(
         &self,
         action: &'static str,
@@ -221,7 +221,7 @@ impl Server {
         loop {
             let first = PAGE.min(limit - all.len());
             variables["first"] = json!(first);
-            // Counted once: with the page that may be the last to be shown.
+            // Counted only once: with the page that may be the last one shown.
             variables["count"] = json!(first == limit - all.len());
             let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
             if let Value::Array(nodes) = page["nodes"].take() {
@@ -239,21 +239,22 @@ impl Server {
     }
 }
 
-/// What a list has beyond what is shown of it.
+/// What a list has beyond the entries shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
-    /// More; all together so many, where that is known.
+    /// More entries, with the total number if it is known.
     Some {
         total: Option<u64>,
     },
 }
 
-/// Up to here the server counts a list.
+/// The server counts a list up to this number.
 const MAX_COUNTED: u64 = 10_000;
 
 impl Left {
-    /// Says on standard error that a list was cut, with what a program reads left as it is.
+    /// Reports on standard error that a list was cut, so that standard output stays
+    /// machine-readable.
     pub(super) fn tell(self, shown: usize) {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
@@ -267,7 +268,7 @@ impl Left {
     }
 }
 
-/// What an answer says went wrong: GraphQL's in `errors`, others in `error`.
+/// The error message in a response: GraphQL's in `errors`, others in `error`.
 fn problem(answer: &Value) -> Option<&str> {
     answer["errors"][0]["message"].as_str().or_else(|| answer["error"].as_str())
 }
@@ -280,7 +281,7 @@ pub(super) fn http(server: &str) -> Result<reqwest::Client, CliError> {
     Ok(client.map_err(unreachable(server))?)
 }
 
-/// What the transport says, down to the cause.
+/// The transport's error, including its cause.
 pub(super) fn unreachable(server: &str) -> impl FnOnce(reqwest::Error) -> ClientError {
     let server = server.to_owned();
     move |error| {

@@ -3,14 +3,14 @@ use clap_complete::Shell;
 
 use super::{CliError, definition, output};
 
-/// Print what a shell needs to complete command lines
+/// Print a shell's completion script
 ///
 /// For bash: carillon completions bash > /etc/bash_completion.d/carillon.
 /// For zsh: carillon completions zsh > a folder of $fpath, as _carillon.
 /// For fish: carillon completions fish > ~/.config/fish/completions/carillon.fish.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// Which
+    /// The shell
     shell: Shell,
 }
 

@@ -3,15 +3,15 @@ use serde_json::json;
 
 use super::{CliError, client::Server, json::object, revised, why::Why};
 
-/// Create a schedule by hand; a permanent one belongs in a module's file: see 'carillon apply'
+/// Create a schedule by hand; permanent schedules belong in a module's file: see 'carillon apply'
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]
     server: Server,
-    /// What it is, in the words of the API's `CreateScheduleInput`; '-' reads it from standard input
+    /// The schedule, as the API's `CreateScheduleInput`; '-' reads it from standard input
     #[arg(value_name = "JSON")]
     definition: String,
-    /// Where it is made, unless the definition says it [default: default]
+    /// Namespace of the schedule, unless the definition names one [default: default]
     #[arg(long)]
     namespace: Option<String>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ impl Create {
         let variables = json!({ "input": input });
         let action = "make the schedule";
         let done = self.server.order(action, &query, variables, &self.why).await?["done"].take();
-        // There was none before: whatever version it has is news.
+        // There was no version before, so any version counts as a change.
         revised::tell(done, &json!(null), self.json, str::to_owned)
     }
 }

@@ -1,14 +1,14 @@
-//! The whole command as it is defined: what help, completions, man pages and the reference read.
+//! The definition of the whole command, for help, completions, man pages and the reference.
 
 use anstyle::{Effects, Style};
 use clap::{ArgMatches, CommandFactory, builder::StyledStr, error::ErrorKind, parser::ValueSource};
 
 use super::{Cli, guide::GUIDE};
 
-/// The command with its help in groups, an example for each subcommand, and the flags that may stand
-/// before the subcommand, too.
+/// The command with its help in groups, an example for each subcommand, and the flags that may also
+/// come before the subcommand.
 pub(super) fn command() -> clap::Command {
-    // Where a subcommand has such a flag it shows its own; elsewhere it is of no use.
+    // A subcommand with such a flag shows its own; for the others it is useless.
     let mut command = Cli::command().mut_args(|arg| {
         let is_everywhere = arg.is_global_set();
         arg.hide(is_everywhere)
@@ -26,7 +26,7 @@ fn shown_example(example: &str) -> StyledStr {
     format!("{BOLD}Example:{BOLD:#}\n  {example}").into()
 }
 
-/// The help of the whole: what there is, by what it is for.
+/// The top-level help: the subcommands, grouped by purpose.
 fn help(command: &clap::Command) -> StyledStr {
     use std::fmt::Write;
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
@@ -54,7 +54,7 @@ fn help(command: &clap::Command) -> StyledStr {
     text.into()
 }
 
-/// The error about a flag before a subcommand that has no use for it.
+/// The error for a flag before a subcommand that does not support it.
 pub(super) fn misplaced(matches: &ArgMatches) -> Option<clap::Error> {
     let mut definition = Cli::command();
     let given: Vec<String> = definition
@@ -105,7 +105,7 @@ mod tests {
         assert!(guided.iter().all(|name| help.contains(&format!("\n  {name} "))), "{help}");
     }
 
-    /// A command line as a shell takes it apart.
+    /// Splits a command line as a shell does.
     fn taken_apart(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
         for c in line.chars() {

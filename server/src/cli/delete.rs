@@ -13,11 +13,11 @@ use super::{
 pub(super) struct Delete {
     #[command(flatten)]
     server: Server,
-    /// What
+    /// The kind of object
     kind: Kind,
     /// Its name
     name: String,
-    /// Where the name is looked for
+    /// Namespace of the object
     #[arg(long, default_value = "default")]
     namespace: String,
     #[command(flatten)]
@@ -29,13 +29,13 @@ pub(super) struct Delete {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// It fires no more; its history stays
+    /// A schedule; its history stays
     Schedule,
-    /// One that no schedule runs
+    /// A workflow that no schedule uses
     Workflow,
-    /// One that no schedule names
+    /// A calendar that no schedule uses
     Calendar,
-    /// A concurrency group that no schedule names
+    /// A concurrency group that no schedule uses
     Group,
 }
 
@@ -58,13 +58,13 @@ impl Kind {
         }
     }
 
-    /// Finds it by name, as `found`.
+    /// Looks the object up by name, as `found`.
     fn query(self) -> String {
         let field = match self {
             Self::Schedule | Self::Workflow | Self::Calendar => {
                 format!("{}(namespace: $namespace, name: $name)", self.word())
             }
-            // There are few, and they are not asked for one by one.
+            // There are few groups, and the API has no query for a single one.
             Self::Group => {
                 return "query ($namespace: String!) {
                     found: concurrencyGroups(namespace: $namespace) { id name version }
@@ -112,7 +112,8 @@ impl Delete {
             let problem = format!("there is no {what} '{name}' in the namespace '{namespace}'");
             return Err(ClientError::Refused { action: kind.action(), problem }.into());
         };
-        // What was changed since it was looked up is not what was to be deleted.
+        // If the object changed after the lookup, it may no longer be what the user meant to
+        // delete.
         let asked = json!({ "id": found["id"], "seen": found["version"] });
         let mut done = server.order(kind.action(), &kind.mutation(), asked, &self.why).await?;
         if self.json {

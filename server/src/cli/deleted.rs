@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, client::Server, output};
 
-/// List the schedules that were deleted and can be brought back, the last deleted first
+/// List the deleted schedules that can be restored, the last deleted first
 #[derive(Debug, Args)]
 pub(super) struct Deleted {
     #[command(flatten)]
@@ -11,7 +11,7 @@ pub(super) struct Deleted {
     /// The namespace that they were in
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// How many, 1 to 200
+    /// Maximum number of schedules, 1 to 200
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
     /// Answer as JSON

@@ -10,45 +10,45 @@ use crate::{
     telemetry::TelemetryError,
 };
 
-/// Why a subcommand did not do what it was asked to.
+/// Why a subcommand failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// The command line is wrong in a way that its parser cannot know.
+    /// The command line is wrong in a way that its parser cannot detect.
     #[error("{0}")]
     Usage(String),
-    /// A timing was refused: one line, and the place marked under it.
+    /// A timing was refused: one line, with the position marked below it.
     #[error("{0}")]
     Timing(String),
-    /// A search was refused, in the same way.
+    /// A search was refused, reported in the same way.
     #[error("{0}")]
     Search(String),
-    /// A strict linter found something.
+    /// Linting in strict mode found warnings.
     #[error("{0} warnings")]
     Warnings(usize),
-    /// There are changes, or something is otherwise, and the exit code was asked to say so.
+    /// There are changes or differences, and the exit code was asked to report them.
     #[error("something differs")]
     Differs,
-    /// A server did not do what it was asked to.
+    /// A request to a server failed.
     #[error("failed to {0}")]
     Client(#[from] ClientError),
-    /// An order for many did not come to its end.
+    /// A bulk operation did not finish.
     #[error("{error}; {told}")]
     Stopped {
-        /// Why.
+        /// The cause.
         error: Box<CliError>,
-        /// How far it came, and how it goes on.
+        /// How far it came, and how to continue it.
         told: String,
     },
-    /// A server is not well.
+    /// A server is unhealthy.
     #[error("the server at {0} is unhealthy: {1}")]
     Unhealthy(String, String),
-    /// The doctor found errors: so many, in so many checks.
+    /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),
     /// The settings cannot be used.
     #[error("failed to {0}")]
     Config(#[from] ConfigError),
-    /// The server could not start or go on.
+    /// The server could not start, or had to stop.
     #[error("failed to {0}")]
     App(#[from] AppError),
     /// The database could not be used.
@@ -57,7 +57,7 @@ pub(super) enum CliError {
     /// A backup was not made, or not restored.
     #[error("failed to {0}")]
     Backup(#[from] BackupError),
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     #[error("failed to {0}: it was interrupted, and nothing was left behind")]
     Interrupted(&'static str),
     /// Logging could not be set up.
@@ -69,36 +69,36 @@ pub(super) enum CliError {
     /// A command was refused, or could not be carried out.
     #[error("{}", command(.0))]
     Command(#[from] CommandError),
-    /// The file of the servers that somebody is signed in to.
+    /// The profiles file, with the servers that the user is signed in to, failed.
     #[error("failed to {what} the profiles in '{file}': {problem}")]
     Profiles {
         /// Read or write.
         what: &'static str,
-        /// Where they are.
+        /// The file's path.
         file: String,
-        /// What is wrong, without what is in the file.
+        /// What is wrong, without the file's contents.
         problem: String,
     },
-    /// There is no database yet, and nobody asked for one.
+    /// There is no database yet, and it was not asked for.
     #[error(
         "there is no database at {place} ({named}): give --config or --database-url with the one \
          that is meant, or --init to make it"
     )]
     NoDatabase {
-        /// The file, or the address without its password.
+        /// The file, or the URL without its password.
         place: String,
-        /// Who says so.
+        /// The source of that setting.
         named: &'static str,
     },
-    /// A run that was waited for did not succeed.
+    /// An awaited run did not succeed.
     #[error("{0}")]
     RunFailed(String),
-    /// Standard input or output broke off.
+    /// Standard input or output failed.
     #[error("failed to {what}: {source}")]
     Io {
-        /// What was done.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -109,7 +109,7 @@ impl From<Refused> for CliError {
     }
 }
 
-/// A refusal says itself what is in the way; what went wrong reads after "failed to".
+/// A refusal is a complete message; a failure reads after "failed to".
 fn command(error: &CommandError) -> String {
     let is_failure = matches!(
         error,
@@ -119,12 +119,12 @@ fn command(error: &CommandError) -> String {
 }
 
 impl CliError {
-    /// Names what failed about input or output.
+    /// Names the operation on input or output that failed.
     pub(super) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }
 
-    /// Names what failed about the profiles.
+    /// Names the operation on the profiles that failed.
     pub(super) fn profiles(
         what: &'static str,
         file: &Path,
@@ -133,7 +133,7 @@ impl CliError {
         Self::Profiles { what, file: file.display().to_string(), problem: problem.to_string() }
     }
 
-    /// The same, said about a file.
+    /// The same error, with the file that it concerns.
     pub(super) fn about(mut self, file: &Path) -> Self {
         if let Self::Client(
             ClientError::Refused { problem, .. } | ClientError::Failed { problem, .. },
@@ -144,9 +144,9 @@ impl CliError {
         self
     }
 
-    /// Prints it, and gives the exit code.
+    /// Prints the error, and returns the exit code.
     pub(super) fn report(self) -> ExitCode {
-        // Whoever closed the pipe has read enough.
+        // If the reader has closed the pipe, it has read enough.
         if let Self::Io { source, .. } = &self
             && source.kind() == io::ErrorKind::BrokenPipe
         {

@@ -1,4 +1,4 @@
-//! `carillon explain`: what became of one fire, and why.
+//! `carillon explain`: the outcome of one fire, and why.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
@@ -14,7 +14,8 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Say what became of a fire and why: one by its id, or the last one of a schedule until --at
+/// Show the outcome of a fire and the reason: one by its id, or the last one of a schedule until
+/// --at
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     #[command(flatten)]
@@ -22,10 +23,10 @@ pub(super) struct Explain {
     /// The fire's id, as 'carillon fires' shows it, or a schedule's name
     #[arg(value_name = "FIRE|SCHEDULE")]
     which: String,
-    /// Of a schedule: the fire that was due then, or the last one before [default: now]
+    /// For a schedule: the fire due at this instant, or the last one before it [default: now]
     #[arg(long, value_name = "WHEN", value_parser = past)]
     at: Option<DateTime<Utc>>,
-    /// Where the schedule's name is looked for
+    /// Namespace of the schedule
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Answer as JSON
@@ -35,7 +36,7 @@ pub(super) struct Explain {
 
 const ACTION: &str = "explain the fire";
 
-/// What is told of a fire.
+/// The fields that are shown of a fire.
 const FACTS: &str = "id scheduleId scheduleVersion scheduledAt dueAt local offset kind verdict
     reason { code text } count lastScheduledAt claimedAt decidedAt node recoveryAttempts
     run { id state startedAt finishedAt durationMs latenessMs error }";
@@ -52,7 +53,7 @@ impl Explain {
             return output::json(&fire);
         }
         let asked = json!({ "id": fire["scheduleId"] });
-        // One that was deleted is not found any more: its fires are.
+        // A deleted schedule is not found any more, but its fires are.
         let schedule = self.server.ask(ACTION, SCHEDULE, asked).await?["schedule"].take();
         print(&fire, &schedule)
     }
@@ -78,7 +79,7 @@ impl Explain {
         );
         let id = find(&self.server, ACTION, &self.namespace, &self.which).await?;
         let at = self.at.unwrap_or_else(|| Clock::system().now());
-        // The ledger keeps milliseconds, and what is asked for is part of it.
+        // The ledger stores milliseconds, and the requested instant is included.
         let before = at + TimeDelta::milliseconds(1);
         let asked = json!({ "id": id, "before": before });
         let mut answer = self.server.ask(ACTION, &query, asked).await?;

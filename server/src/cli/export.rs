@@ -11,22 +11,22 @@ use crate::commands::Format;
 pub(super) struct Export {
     #[command(flatten)]
     server: Server,
-    /// Of which namespace
+    /// Namespace to export
     #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
-    /// Only what that module declares
+    /// Only what this module declares
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
-    /// Only schedules that a search finds, and what they name; see docs/search.md
+    /// Only schedules that match this search, and what they refer to; see docs/search.md
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
-    /// The name of the module that declares what was made by hand
+    /// Name of the module for objects that were made by hand
     #[arg(long, value_name = "NAME", default_value = "exported")]
     name: String,
-    /// What to write it in
+    /// Format of the files
     #[arg(long, value_enum, default_value = "yaml")]
     format: FormatFlag,
-    /// Write here: a file, or, for several modules, a folder [default: standard output]
+    /// Output file, or a folder for several modules [default: standard output]
     #[arg(long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
@@ -87,8 +87,8 @@ impl Export {
     }
 }
 
-/// The name of each module's file. Two that would be one file are refused before anything is
-/// written: the second would take the place of the first.
+/// The file name of each module. If two modules would share a file, nothing is written: the second
+/// would replace the first.
 fn places(modules: &[(&str, bool)], extension: &str) -> Result<Vec<String>, CliError> {
     let mut taken = BTreeMap::new();
     let place = |(name, is_by_hand): &(&str, bool)| {

@@ -1,4 +1,4 @@
-//! `carillon feeds`: calendar feeds of upcoming runs, as a calendar program subscribes to them, and
+//! `carillon feeds`: calendar feeds of upcoming runs, to which calendar programs subscribe, and
 //! badges.
 
 use clap::{Args, Subcommand};
@@ -19,7 +19,7 @@ use crate::search::List;
 pub(super) struct Feeds {
     #[command(flatten)]
     server: Server,
-    /// Whose feeds: a token makes none, so the password is asked for
+    /// Owner of the feeds: tokens cannot create feeds, so the password is asked for
     #[arg(long, value_name = "USER", global = true)]
     user: Option<String>,
     /// Read the password from standard input
@@ -37,20 +37,20 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Make a feed and print its address; it is shown only now
+    /// Create a feed and print its address, which is shown only this once
     Create {
         /// Unique among your feeds
         name: String,
-        /// Of this namespace
+        /// Namespace of the feed
         #[arg(long, default_value = "default")]
         namespace: String,
         /// Only this schedule
         #[arg(long, value_name = "NAME", conflicts_with = "search")]
         schedule: Option<String>,
-        /// Only the schedules that this finds, as in 'tag:billing'
+        /// Only schedules that match this search, as in 'tag:billing'
         #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
         search: Option<String>,
-        /// A badge that says how the last runs went, in the place of a calendar
+        /// A badge with the results of the last runs, instead of a calendar
         #[arg(long)]
         badge: bool,
         #[command(flatten)]
@@ -59,9 +59,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Take a feed back: its address leads nowhere from now on
+    /// Revoke a feed: its address stops working
     Revoke {
-        /// Which, by its name or id
+        /// The feed's name or id
         feed: String,
         #[command(flatten)]
         why: Why,
@@ -116,7 +116,7 @@ impl Action {
                         "id": feed["id"], "name": feed["name"], "address": address,
                     }));
                 }
-                // The address alone, so that a script can keep it; the rest is for people.
+                // Only the address goes to standard output, for scripts; the rest is for people.
                 eprintln!("made the feed '{name}'; whoever has its address sees what it shows");
                 output::line(address)
             }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::CliError;
 use crate::config::{Config, LogFormat, Sources, variable};
 
-/// Where the settings and the state are.
+/// The configuration file and the database.
 #[derive(Debug, Args)]
 pub(super) struct SettingsArgs {
     /// Configuration file; carillon.toml is read if it exists
@@ -18,17 +18,17 @@ pub(super) struct SettingsArgs {
     database_url: Option<String>,
 }
 
-/// The same for what works on a database that is there.
+/// The same, for commands that need an existing database.
 #[derive(Debug, Args)]
 pub(super) struct Existing {
     #[command(flatten)]
     pub(super) place: SettingsArgs,
-    /// Make the database if it is not there yet
+    /// Create the database if it does not exist yet
     #[arg(long, global = true)]
     pub(super) init: bool,
 }
 
-/// Settings of a server; those that are not given come from the environment and the file.
+/// Settings of a server; omitted ones come from the environment and the file.
 #[derive(Debug, Args)]
 pub(super) struct Settings {
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(super) struct Settings {
     /// Address and port for HTTP [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// The address that browsers use, when a proxy stands before this server
+    /// URL that browsers use, if this server is behind a proxy
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// Let schedules run programs on this machine
@@ -45,25 +45,25 @@ pub(super) struct Settings {
     /// Let http targets reach loopback and private networks
     #[arg(long)]
     allow_private_addresses: bool,
-    /// What operators call this process [default: HOST:PORT]
+    /// Name of this process for operators [default: HOST:PORT]
     #[arg(long, value_name = "NAME")]
     node_name: Option<String>,
-    /// How many runs it works on at once
+    /// Maximum number of runs it works on at once
     #[arg(long, value_name = "RUNS")]
     capacity: Option<u32>,
-    /// What this process does: any of api, scheduler, worker [default: all]
+    /// Roles of this process: any of api, scheduler, worker [default: all]
     #[arg(long, value_name = "ROLES")]
     roles: Option<String>,
-    /// What runs may ask of this process, such as gpu,region=eu
+    /// Tags that runs can require of this process, such as gpu,region=eu
     #[arg(long, value_name = "TAGS")]
     node_tags: Option<String>,
     /// Serve the console from this folder
     #[arg(long, value_name = "FOLDER")]
     console_dist: Option<PathBuf>,
-    /// How log lines are written
+    /// Format of log lines
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// What is logged, such as info or warn,carillon=debug
+    /// Log filter, such as info or warn,carillon=debug
     #[arg(long, value_name = "FILTER")]
     log_filter: Option<String>,
     /// OTLP/gRPC collector for traces and metrics
@@ -77,12 +77,12 @@ impl SettingsArgs {
         Ok(Config::load(&self.sources())?)
     }
 
-    /// The file that is read.
+    /// The configuration file that is read.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.sources().file()
     }
 
-    /// Who says where the database is.
+    /// The source of the database's address.
     pub(super) fn names_database(&self, config: &Config) -> &'static str {
         if self.database_url.is_some() {
             return "--database-url";

@@ -1,4 +1,4 @@
-//! What the commands are for: the groups of the help, with an example for each.
+//! The groups of the help, with an example for each command.
 
 /// Commands of one purpose.
 pub(super) struct Group {
@@ -7,7 +7,7 @@ pub(super) struct Group {
     pub(super) commands: &'static [(&'static str, &'static str)],
 }
 
-/// All of them: a test compares them with the definition.
+/// All groups; a test compares them with the definition.
 pub(super) const GUIDE: &[Group] = &[
     Group {
         title: "See what is and what was",

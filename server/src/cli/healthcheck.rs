@@ -7,17 +7,17 @@ use super::{
     output,
 };
 
-/// Ask a running server how it is; exit with 1 unless it is healthy
+/// Check a running server's health; exit with 1 unless it is healthy
 ///
-/// Without a token the issues are told without the names of nodes and tags.
+/// Without a token, issues are reported without the names of nodes and tags.
 #[derive(Debug, Args)]
 pub(super) struct Healthcheck {
     #[command(flatten)]
     server: Server,
-    /// Look at the schedules of this namespace only
+    /// Check only the schedules of this namespace
     #[arg(long)]
     namespace: Option<String>,
-    /// Look at the schedules with this tag only
+    /// Check only the schedules with this tag
     #[arg(long)]
     tag: Option<String>,
     /// Answer as JSON

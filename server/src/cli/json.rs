@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::CliError;
 
-/// The JSON object that `given` is, or that stands on standard input where it is `-`. `what` names
-/// the argument.
+/// Parses `given` as a JSON object, or standard input if it is `-`. `what` names the argument.
 pub(super) fn object(what: &str, given: &str) -> Result<Value, CliError> {
     let mut read = String::new();
     let text = if given == "-" {

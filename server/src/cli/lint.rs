@@ -6,12 +6,12 @@ use timetable::Warning;
 
 use super::{CliError, lint_files, output, preview::warn, timing::Timing};
 
-/// Say what a timing (or a module file's) means, and what about it is likely not meant
+/// Explain a timing (or those in module files), and warn about likely mistakes
 #[derive(Debug, Args)]
 pub(super) struct Lint {
     #[command(flatten)]
     timing: Timing,
-    /// Module files, to be judged without a server: what cannot be read or accepted is refused
+    /// Module files to check without a server; unreadable or invalid ones are refused
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["expression", "dialect"])]
     files: Vec<PathBuf>,
     /// Answer as JSON

@@ -1,4 +1,4 @@
-//! Module files judged without a server, for editors, commits and pipelines.
+//! Checks module files without a server, for editors, commits and pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use timetable::Warning;
 use super::{CliError, modules::ModuleFile, output};
 use crate::{clock::Clock, commands::modules::file::File};
 
-/// What is said of one schedule of a file.
+/// The result for one schedule of a file.
 #[derive(Debug, Serialize)]
 struct Linted<'a> {
     file: &'a Path,
@@ -17,8 +17,7 @@ struct Linted<'a> {
     warnings: Vec<Warning>,
 }
 
-/// Judges every file, and says how many warnings there are. The first file that cannot be accepted
-/// ends it.
+/// Checks every file, and returns the number of warnings. Stops at the first invalid file.
 pub(super) fn judge(files: &[PathBuf], as_json: bool) -> Result<usize, CliError> {
     let now = Clock::system().now();
     let mut all = Vec::new();

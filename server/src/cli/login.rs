@@ -1,4 +1,4 @@
-//! Signing in to a server from the command line, and out again.
+//! Signing in to a server from the command line, and signing out.
 
 use clap::Args;
 use entity::user::Role;
@@ -19,26 +19,25 @@ use super::{
 };
 use crate::{clock::Clock, config::Span};
 
-/// Sign in to a server, and ask it from now on
+/// Sign in to a server, and use it for later commands
 ///
-/// With --user a token of your own is made for this machine; without it an existing token is asked
-/// for. Either is kept in a file that only you can read.
+/// With --user, creates a token of your own for this machine; without it, asks for an existing
+/// token. Either way the token is stored in a file that only you can read.
 #[derive(Debug, Args)]
 pub(super) struct Login {
-    /// Address of the server, such as `https://carillon.example`
+    /// URL of the server, such as `https://carillon.example`
     #[arg(value_name = "URL")]
     address: String,
-    /// What to call it here [default: its host and port]
+    /// Name of the profile [default: the server's host and port]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Sign in as this user, with the password
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// What the token that is made may do: viewer, operator, editor or admin [default: all that
-    /// you may]
+    /// Role of the new token: viewer, operator, editor or admin [default: all of your permissions]
     #[arg(long, value_parser = role, requires = "user")]
     role: Option<Role>,
-    /// How long the token that is made is valid
+    /// How long the new token is valid
     #[arg(
         long, value_name = "DURATION", requires = "user", default_value = "90d",
         value_parser = duration
@@ -49,14 +48,14 @@ pub(super) struct Login {
     stdin: bool,
 }
 
-/// Forget the token of a server, and take it back if it was made by 'carillon login --user'
+/// Forget the token of a server, and revoke it if 'carillon login --user' created it
 #[derive(Debug, Args)]
 pub(super) struct Logout {
-    /// Which [default: the current one]
+    /// Name of the profile [default: the current one]
     name: Option<String>,
 }
 
-/// Who asks.
+/// Queries the caller.
 const ME: &str = "{ me { name role } }";
 
 const MAKE: &str = "mutation ($input: CreateApiTokenInput!) {
@@ -101,7 +100,7 @@ impl Login {
         output::line(format!("the token is kept in {}", file.display()))
     }
 
-    /// A token for this machine, and its id.
+    /// Creates a token for this machine; returns it with its id.
     async fn token(&self, session: &Session<'_>) -> Result<(SecretString, Option<Uuid>), CliError> {
         let role = match self.role {
             Some(role) => json!(role.to_value().to_uppercase()),
@@ -122,7 +121,7 @@ impl Login {
     }
 }
 
-/// Unique, and says from which machine it is.
+/// A unique name that shows which machine the token belongs to.
 fn token_name() -> String {
     let host = hostname::get().map(|host| host.to_string_lossy().into_owned()).unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
@@ -143,7 +142,7 @@ impl Logout {
         if all.current.as_ref() == Some(&name) {
             all.current = None;
         }
-        // Forgotten first: a server that is gone does not keep anybody signed in.
+        // The profile is removed first, so that signing out works even if the server is gone.
         all.write()?;
         output::line(format!("forgot the token of '{name}' ({})", profile.server))?;
         let Some(id) = profile.token_id else {

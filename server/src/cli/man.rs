@@ -1,4 +1,4 @@
-//! `carillon man`: man pages and the reference, from the same definition as the help.
+//! `carillon man`: man pages and the reference, generated from the same definition as the help.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Arg, Args, Command, Id};
 
 use super::{CliError, definition, guide::GUIDE, output};
 
-/// Write man pages into a folder, one for each command, or print the reference as Markdown
+/// Write a man page for each command into a folder, or print the reference as Markdown
 #[derive(Debug, Args)]
 pub(super) struct Man {
     /// The folder, such as /usr/local/share/man/man1
@@ -29,7 +29,7 @@ impl Man {
     }
 }
 
-/// All commands on a page of Markdown.
+/// All commands on one Markdown page.
 fn reference() -> String {
     let mut command = definition::command();
     command.build();
@@ -58,7 +58,7 @@ fn reference() -> String {
     text
 }
 
-/// A command and those below it.
+/// A command and its subcommands.
 fn describe(command: &Command, path: &str, depth: usize, everywhere: &[&Id], text: &mut String) {
     let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
@@ -86,7 +86,7 @@ fn describe(command: &Command, path: &str, depth: usize, everywhere: &[&Id], tex
     }
 }
 
-/// An argument or flag as a row of a table.
+/// An argument or flag as a table row.
 fn row(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default();
     let values = values.iter().map(|name| format!("<{name}>")).collect::<Vec<_>>().join(" ");

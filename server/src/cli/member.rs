@@ -11,10 +11,10 @@ use crate::{
     store::{memberships, namespaces, users},
 };
 
-/// So many members are read at once.
+/// Number of members read at once.
 const BATCH: u64 = 500;
 
-/// Manage who may do what in single namespaces
+/// Manage users' permissions in single namespaces
 #[derive(Debug, Args)]
 pub(super) struct Member {
     #[command(flatten)]
@@ -25,11 +25,11 @@ pub(super) struct Member {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a user a member of a namespace, or change what they may do there
+    /// Make a user a member of a namespace, or change their permissions there
     Add {
-        /// Whom
+        /// The user's name
         user: String,
-        /// Where
+        /// The namespace
         #[arg(long, default_value = "default")]
         namespace: String,
         /// viewer, operator, editor or admin
@@ -41,11 +41,11 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
-    /// Take a user out of a namespace
+    /// Remove a user from a namespace
     Remove {
-        /// Whom
+        /// The user's name
         user: String,
-        /// Where
+        /// The namespace
         #[arg(long, default_value = "default")]
         namespace: String,
         #[command(flatten)]
@@ -53,7 +53,7 @@ enum Action {
     },
     /// List the members of a namespace
     List {
-        /// Where
+        /// The namespace
         #[arg(long, default_value = "default")]
         namespace: String,
         /// Answer as JSON

@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Migrate {
     #[command(flatten)]
     place: SettingsArgs,
-    /// Only say where it stands, and what would be done
+    /// Only show the schema's state and the pending migrations
     #[arg(long, visible_alias = "dry-run")]
     status: bool,
     /// Answer as JSON

@@ -1,31 +1,32 @@
-//! The way in: one binary, many subcommands.
+//! The command line: one binary, many subcommands.
 //!
-//! Promises: answers go to standard output, everything else to standard error; what another tool
-//! may read is there as JSON by `--json`; an error is one line that says what failed and what to
-//! do, and the exit code tells: 0 done, 1 failed, 2 the command line or an expression is wrong, 3
-//! something differs (where that was asked for), 4 a run that was waited for did not succeed.
+//! Promises: results go to standard output, everything else to standard error; `--json` prints as
+//! JSON whatever another tool may read; an error is one line that says what failed and what to do.
+//! Exit codes: 0 done, 1 failed, 2 the command line or an expression is wrong, 3 something differs
+//! (if requested), 4 an awaited run did not succeed.
 //!
-//! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
-//! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
-//! `restore`, `retention` by itself, `user`, `member`, `namespace`, `token`, `secret`, `audit`), and
-//! those that talk to a running server over GraphQL (all others) or ask how it is (`healthcheck`).
+//! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`),
+//! those that work on the configured database (`serve`, `doctor`, `migrate`, `backup`, `restore`,
+//! `retention` without a subcommand, `user`, `member`, `namespace`, `token`, `secret`, `audit`),
+//! and those that talk to a running server over GraphQL (all others) or check its health
+//! (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
-//! - `guide`: the groups of the help, with an example for each subcommand
-//! - `definition`: the whole command, as help, completions, man pages and the reference read it
-//! - `output`, `table`, `progress`: what is printed, in tables that fit, and what is said meanwhile
+//! - `guide`: the command groups of the help, with an example for each subcommand
+//! - `definition`: the whole command, for help, completions, man pages and the reference
+//! - `output`, `table`, `progress`: printing, tables that fit the terminal, and progress lines
 //! - `when`: instants and durations on the command line
 //! - `flags`: settings as flags
-//! - `offline`: the database without a server
-//! - `client`: a server over GraphQL; `session`: the same as a browser asks it; `profiles`: those that somebody is signed in to; `named`: one
-//!   of its schedules; `await_run`: one of its runs, until it has settled; `revised`: what is told
-//!   of its change
-//! - `why`: the reason of an order, for the audit log; `json`: an object on the command line
-//! - `modules`: files around modules
-//! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
-//!   is
-//! - `lint_files`: module files judged without a server
-//! - one file a subcommand
+//! - `offline`: access to the database without a server
+//! - `client`: a server over GraphQL; `session`: a browser-like session; `profiles`: servers that
+//!   the user is signed in to; `named`: one of a server's schedules; `await_run`: waits for a run
+//!   to settle; `revised`: reports a change of a schedule
+//! - `why`: the reason for a change, for the audit log; `json`: an object on the command line
+//! - `modules`: reads and writes module files
+//! - `timing`, `search`, `caret`: a timing or search on the command line, and marking an error in
+//!   it
+//! - `lint_files`: checks module files without a server
+//! - one file per subcommand
 
 mod alerts;
 mod apply;
@@ -114,7 +115,7 @@ struct Cli {
     command: Command,
 }
 
-/// Flags that may stand before the subcommand as well as behind it, where that one has them.
+/// Flags that may come before the subcommand as well as after it, if that subcommand has them.
 #[derive(Debug, Args)]
 struct Everywhere {
     #[command(flatten)]
@@ -181,13 +182,13 @@ enum Command {
     Man(man::Man),
 }
 
-/// Parses the command line and does what it says.
+/// Parses the command line and executes it.
 pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Does what `arguments` say, of which the first is the program's name: for a program that has
-/// this one inside.
+/// Executes `arguments`, the first of which is the program's name: for programs that embed this
+/// one.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(code) = crate::target::start_programs(&arguments) {

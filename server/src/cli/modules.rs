@@ -1,4 +1,4 @@
-//! Files that are read and written around modules.
+//! Reads and writes module files.
 
 use std::{
     io::{ErrorKind, Read},
@@ -19,7 +19,7 @@ impl ModuleFile {
         Ok(Self { text: text(file, "module file")?, format: format_of(file) })
     }
 
-    /// The format as the API spells it.
+    /// The format in the API's spelling.
     pub(super) fn spelt(&self) -> &'static str {
         spelt(self.format)
     }
@@ -32,7 +32,7 @@ pub(super) fn spelt(format: Format) -> &'static str {
     }
 }
 
-/// What a file is written in, by its name.
+/// The format of a file, from its name.
 pub(super) fn format_of(file: &Path) -> Format {
     match file.extension() {
         Some(extension) if extension == "toml" => Format::Toml,
@@ -40,7 +40,7 @@ pub(super) fn format_of(file: &Path) -> Format {
     }
 }
 
-/// The text of a file, or of standard input for `-`: not more of it than a module may have.
+/// The text of a file, or of standard input for `-`; refused if it is longer than a module may be.
 pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
     let refused =
         |problem: String| CliError::Usage(format!("the {what} '{}' {problem}", file.display()));
@@ -68,7 +68,7 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
     })
 }
 
-/// Writes a file that is there as a whole, or not at all.
+/// Writes an existing file atomically.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let failed = |error: std::io::Error| {
         CliError::Usage(format!("the file '{}' cannot be written: {error}", file.display()))

@@ -14,7 +14,7 @@ pub(super) struct Named {
     pub(super) server: Server,
     /// The schedule's name or id
     schedule: String,
-    /// Where the name is looked for
+    /// Namespace of the schedule
     #[arg(long, default_value = "default")]
     namespace: String,
 }
@@ -24,12 +24,12 @@ const FIND: &str = "query ($namespace: String!, $name: String!) {
 }";
 
 impl Named {
-    /// Its id. One that is given is taken as it is: whoever is asked about it says if there is none.
+    /// Its id. A given id is used as it is; the server reports if it does not exist.
     pub(super) async fn id(&self, action: &'static str) -> Result<Value, CliError> {
         id(&self.server, action, &self.namespace, &self.schedule).await
     }
 
-    /// What a query by `$id` says of it in its field `schedule`.
+    /// The `schedule` field of a query by `$id`.
     pub(super) async fn ask(
         &self,
         action: &'static str,
@@ -45,7 +45,7 @@ impl Named {
         Ok(schedule)
     }
 
-    /// Does what a mutation by `$id` says, and gives its field `done`.
+    /// Executes a mutation by `$id`, and returns its field `done`.
     pub(super) async fn order(
         &self,
         action: &'static str,
@@ -57,7 +57,7 @@ impl Named {
     }
 }
 
-/// The id of the schedule of that name, or that id as it is given.
+/// The id of the schedule with this name, or the given id itself.
 pub(super) async fn id(
     server: &Server,
     action: &'static str,
@@ -70,7 +70,7 @@ pub(super) async fn id(
     }
 }
 
-/// The id of the schedule of that name.
+/// The id of the schedule with this name.
 pub(super) async fn find(
     server: &Server,
     action: &'static str,
@@ -87,7 +87,7 @@ pub(super) async fn find(
     Ok(id)
 }
 
-/// What is told of a schedule's future behind an order.
+/// What is reported of a schedule's next fire after a change.
 pub(super) fn next(schedule: &Value) -> String {
     match schedule["nextFireAt"].as_str() {
         Some(next) => format!("next {next}"),

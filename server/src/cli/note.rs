@@ -3,12 +3,12 @@ use serde_json::json;
 
 use super::{CliError, named::Named, output};
 
-/// Give a schedule another note, whoever declares it
+/// Change a schedule's note, whether or not a module declares the schedule
 #[derive(Debug, Args)]
 pub(super) struct Note {
     #[command(flatten)]
     named: Named,
-    /// What it says; an empty text takes it away
+    /// The new note; an empty text removes it
     note: String,
     /// Answer as JSON
     #[arg(long)]

@@ -19,7 +19,7 @@ use crate::{
     target::{Executor, Policy},
 };
 
-/// The database that the configuration names, in the hands of somebody with a shell beside it.
+/// The configured database, for a user with a shell on this machine.
 pub(super) struct Office {
     pub(super) store: Store,
     pub(super) clock: Clock,
@@ -28,8 +28,8 @@ pub(super) struct Office {
 }
 
 impl Office {
-    /// Opens it; a server may be running on it. One that is not there is made only if that was asked
-    /// for: a folder too far up is no reason for another database.
+    /// Opens the database; a server may be using it. A missing one is created only if requested:
+    /// running in the wrong folder is no reason to create another database.
     pub(super) async fn open(Existing { place, init }: &Existing) -> Result<Self, CliError> {
         let config = place.config()?;
         let options = app::database(&config);
@@ -41,12 +41,12 @@ impl Office {
         Ok(Self { store, clock: Clock::system(), owner: somebody_here().owner()?, config })
     }
 
-    /// What is ordered over the API, too, ordered here, with the keys for secrets.
+    /// The same commands that the API offers, with the keys for secrets.
     pub(super) fn commands_with_keys(&self) -> Result<Commands, CliError> {
         Ok(self.commands()?.with_vault(app::vault(&self.config)?))
     }
 
-    /// The same for what needs none of them: it works where they cannot be read.
+    /// The same for commands that need no keys: they work even if the keys cannot be read.
     pub(super) fn commands(&self) -> Result<Commands, CliError> {
         let executor = Executor::new(Policy::default(), self.clock.clone());
         let executor = Arc::new(executor.map_err(AppError::from)?);
@@ -57,7 +57,7 @@ impl Office {
     }
 }
 
-/// Where a database should be, if there is none: no file, or none of our tables on the server.
+/// Where a database should be, if it is missing: no file, or no Carillon tables on the server.
 async fn missing(config: &Config, options: &Options) -> Result<Option<String>, CliError> {
     match backup::file_of(config.database.url.expose_secret()) {
         Ok(file) => Ok((!file.exists()).then(|| format!("'{}'", file.display()))),
@@ -65,24 +65,25 @@ async fn missing(config: &Config, options: &Options) -> Result<Option<String>, C
             let is_empty = Store::schema(options).await?.applied.is_empty();
             Ok(is_empty.then(|| format!("'{url}'")))
         }
-        // What opens it says what is wrong.
+        // Opening it will report what is wrong.
         Err(_) => Ok(None),
     }
 }
 
-/// Whoever can run this program on this machine may do everything; the audit log calls them `cli`.
+/// Anyone who can run this program on this machine may do everything; the audit log calls them
+/// `cli`.
 pub(super) fn somebody_here() -> Viewer {
     Viewer::new(Uuid::nil(), "cli", ViewerKind::User, Grants::everywhere(Role::Admin), "cli")
 }
 
-/// Runs a subcommand that waits for others.
+/// Runs an async subcommand.
 pub(super) fn on_a_runtime(
     work: impl Future<Output = Result<(), CliError>>,
 ) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(CliError::io("start the runtime"))?;
     let done = runtime.block_on(work);
-    // Something that still blocks, such as a prompt, must not hold up the end.
+    // A task that still blocks, such as a prompt, must not delay the exit.
     runtime.shutdown_background();
     done
 }

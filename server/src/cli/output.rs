@@ -13,7 +13,7 @@ pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
     writeln!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
 }
 
-/// Writes a text that has its own ends of lines.
+/// Writes a text that contains its own line ends.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
     write!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
 }
@@ -25,17 +25,17 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     line(text)
 }
 
-/// A text of an answer as a cell of a table.
+/// A text field of a response as a table cell.
 pub(super) fn cell(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }
 
-/// A text of several lines as one.
+/// Joins the lines of a text into one.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Writes rows in columns, under their headings.
+/// Writes rows in columns under headings.
 pub(super) fn table<const N: usize>(
     headings: [&str; N],
     rows: &[[String; N]],
@@ -43,7 +43,7 @@ pub(super) fn table<const N: usize>(
     text(&render(headings, rows, Looks::here()))
 }
 
-/// A state of an answer, in its colour.
+/// A state from a response, in its colour.
 pub(super) fn state(value: &Value) -> String {
     Looks::here().word(&cell(value).to_lowercase())
 }

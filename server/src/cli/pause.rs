@@ -4,15 +4,15 @@ use serde_json::json;
 
 use super::{CliError, named::Named, output, when::future};
 
-/// Stop a schedule from firing; its runs in flight go on
+/// Stop a schedule from firing; its runs in flight continue
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
     named: Named,
-    /// Why, for whoever is on call next
+    /// Reason, for the next person on call
     #[arg(long)]
     reason: String,
-    /// When it resumes by itself [default: when somebody resumes it]
+    /// When it resumes automatically [default: when someone resumes it]
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
     /// Answer as JSON

@@ -1,8 +1,8 @@
-//! Servers that somebody has signed in to, each with its token, in the folder for settings of the
-//! person: `$XDG_CONFIG_HOME/carillon/profiles.toml`, or `~/.config/carillon/profiles.toml`.
+//! Servers that the user has signed in to, each with its token, in the user's configuration folder:
+//! `$XDG_CONFIG_HOME/carillon/profiles.toml`, or `~/.config/carillon/profiles.toml`.
 //!
-//! The file holds tokens, so only its owner may read it (0600). It is written whole, beside the old
-//! one, and put in its place: an interrupted write loses nothing.
+//! The file contains tokens, so only its owner may read it (0600). It is written to a new file that
+//! then replaces the old one: an interrupted write loses nothing.
 
 use std::{
     collections::BTreeMap,
@@ -33,26 +33,26 @@ pub(super) struct ListProfiles {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Ask this server from now on, unless --profile names another
+    /// Use this server for later commands, unless --profile names another
     Use {
-        /// As 'carillon profiles' lists it
+        /// The profile's name; see 'carillon profiles'
         name: String,
     },
 }
 
-/// A server and who asks it.
+/// A server and the token for it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
     pub(super) server: String,
     #[serde(serialize_with = "exposed")]
     pub(super) token: SecretString,
-    /// Of one that was made to sign in here: signing out takes it back.
+    /// The id of a token that signing in has created; signing out revokes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) token_id: Option<Uuid>,
 }
 
-/// All of them, and the one that is asked without being named.
+/// All profiles, and the one that is used by default.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profiles {
@@ -66,7 +66,7 @@ fn exposed<S: Serializer>(token: &SecretString, serializer: S) -> Result<S::Ok, 
 }
 
 impl Profiles {
-    /// Those of the person who runs this program; none where they have no folder for settings.
+    /// The profiles of the current user; none if they have no configuration folder.
     pub(super) fn read() -> Result<Self, CliError> {
         match file() {
             Some(path) => Self::read_from(&path),
@@ -80,12 +80,12 @@ impl Profiles {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(CliError::profiles("read", path, &error)),
         };
-        // What the parser says may show the line: a token would be in it.
+        // The parser's full message may show the line, which contains a token.
         toml::from_str(&text)
             .map_err(|error: toml::de::Error| CliError::profiles("read", path, &error.message()))
     }
 
-    /// Keeps them, for their owner alone.
+    /// Writes the profiles, readable only by their owner.
     pub(super) fn write(&self) -> Result<PathBuf, CliError> {
         let path = file().ok_or_else(|| {
             CliError::Usage("set HOME or XDG_CONFIG_HOME: there is no place for profiles".into())
@@ -110,18 +110,18 @@ impl Profiles {
         Ok(())
     }
 
-    /// The one of that name, or the current one.
+    /// The profile with this name, or the current one.
     pub(super) fn chosen(&self, name: Option<&str>) -> Result<Option<&Profile>, CliError> {
         let Some(name) = name.or(self.current.as_deref()) else { return Ok(None) };
         self.named(name).map(Some)
     }
 
-    /// The one of that name.
+    /// The profile with this name.
     fn named(&self, name: &str) -> Result<&Profile, CliError> {
         self.profiles.get(name).ok_or_else(|| self.unknown(name))
     }
 
-    /// What is said of a name that none of them has.
+    /// The error for a name that no profile has.
     pub(super) fn unknown(&self, name: &str) -> CliError {
         let names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         let there = if names.is_empty() {
@@ -133,9 +133,9 @@ impl Profiles {
     }
 }
 
-/// Where they are kept.
+/// The file's path.
 fn file() -> Option<PathBuf> {
-    // A relative folder is to be ignored, says the specification.
+    // The specification says to ignore a relative folder.
     let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))?;
     Some(folder.join("carillon").join("profiles.toml"))

@@ -1,11 +1,12 @@
-//! What a command that takes its time says meanwhile: one line on standard error that is replaced
-//! and taken away at the end. Nothing where that is no terminal.
+//! Progress of a slow command: one line on standard error that is updated, and removed at the end.
+//! Nothing if standard error is not a terminal.
 
 use std::{fmt::Display, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Told from when on: most answers come sooner, and a line that flashes is no help.
+/// The delay before the line is shown: most commands finish sooner, and a flashing line does not
+/// help.
 const BEGINS: Duration = Duration::from_millis(400);
 
 /// The line of one command.
@@ -15,7 +16,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Something that takes its time begins: `action` as in "failed to ACTION".
+    /// Begins a slow operation: `action` as in "failed to ACTION".
     pub(super) fn begin(action: &'static str) -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
@@ -24,12 +25,12 @@ impl Progress {
         Self { bar, action }
     }
 
-    /// Whether anybody sees it.
+    /// Whether the line is visible.
     pub(super) fn is_seen(&self) -> bool {
         !self.bar.is_hidden()
     }
 
-    /// How far it is.
+    /// Updates the progress.
     pub(super) fn tell(&self, how_far: impl Display) {
         if self.bar.elapsed() < BEGINS || self.bar.is_hidden() {
             return;

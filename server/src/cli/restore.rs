@@ -20,10 +20,10 @@ use crate::{
     store::backup::{self, BackupError},
 };
 
-/// Put a backup in the place of a SQLite database; what was there is kept beside it
+/// Replace a SQLite database with a backup; the old database is kept beside it
 ///
-/// No server may run on it. The backup is checked first: that it is complete, sound, and of a schema that this version
-/// knows.
+/// No server may be using it. The backup is checked first: it must be complete and sound, and its
+/// schema known to this version.
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let file = backup::file_of(self.place.config()?.database.url.expose_secret())?;
-        // Told at once, before much is read and copied.
+        // Checked before anything large is read and copied.
         if let Some(holder) = backup::holder(&file)? {
             return Err(BackupError::InUse { file, holder }.into());
         }
@@ -48,7 +48,7 @@ impl Restore {
             std::fs::create_dir_all(folder).map_err(BackupError::io("make the folder", folder))?;
         }
         let copy = fetch(&self.from, &file)?;
-        // What is looked at is what will be in place, not what it was copied from.
+        // The copy is checked, not the original: the copy is what will be put in place.
         let sound = backup::examine(&copy).await.map_err(|error| named(error, &self.from))?;
         let kept = backup::kept_name(&file, &stamp(&Clock::system()));
         backup::replace(&file, &copy, &kept).await?;
@@ -76,7 +76,7 @@ impl Restore {
     }
 }
 
-/// A copy of the backup beside the database, on the disk.
+/// Copies the backup beside the database and syncs it to disk.
 fn fetch(from: &Path, database: &Path) -> Result<TempPath, BackupError> {
     let mut source = File::open(from).map_err(BackupError::io("open", from))?;
     let mut copy = temporary(database, ".carillon-restore-")?;
@@ -86,7 +86,7 @@ fn fetch(from: &Path, database: &Path) -> Result<TempPath, BackupError> {
     Ok(copy.into_temp_path())
 }
 
-/// Faults are the backup's, not its copy's.
+/// Names the backup in an error, not its copy.
 fn named(error: BackupError, from: &Path) -> BackupError {
     match error {
         BackupError::Unsound { problem, .. } => {

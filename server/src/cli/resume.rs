@@ -14,11 +14,11 @@ use crate::commands::MAX_FORESEEN;
 pub(super) struct Resume {
     #[command(flatten)]
     named: Named,
-    /// What becomes of the fires that fell into the pause [default: skip]
+    /// What to do about the fires that fell into the pause [default: skip]
     #[arg(long, value_enum, value_name = "MODE")]
     catch_up: Option<CatchUp>,
-    /// Only show what would become of each fire: with --catch-up, or without it with each of the
-    /// three
+    /// Only show what would happen to each fire: for --catch-up, or for each of the three modes
+    /// without it
     #[arg(long)]
     dry_run: bool,
     /// Answer as JSON
@@ -30,7 +30,7 @@ pub(super) struct Resume {
 pub(super) enum CatchUp {
     /// None of them runs
     Skip,
-    /// The last of them runs, for all
+    /// Only the last of them runs, in place of all
     Latest,
     /// Each of them runs, up to the limit of the schedule's misfire policy
     All,
@@ -79,7 +79,7 @@ impl Resume {
         output::line(next(schedule))
     }
 
-    /// What a resume at one instant would do, with all rows, page by page.
+    /// The effects of a resume at one instant, with all rows, page by page.
     async fn preview(&self) -> Result<Value, CliError> {
         const ACTION: &str = "preview the resume";
         let mut variables = json!({ "id": self.named.id(ACTION).await? });
@@ -119,7 +119,7 @@ impl Resume {
     }
 }
 
-/// Of so many rows so many are told one by one.
+/// How many of these rows are listed one by one.
 fn shown(rows: u64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).min(MAX_FORESEEN)
 }

@@ -1,16 +1,17 @@
-//! What is told of a schedule whose definition was changed.
+//! Reports a schedule whose definition was changed.
 
 use serde_json::Value;
 
 use super::{CliError, named::next, output};
 
-/// What is asked of the answer. It is as it was if its version is.
+/// The requested fields. The schedule is unchanged if its version is.
 pub(super) const REVISED: &str = "schedule {
         id name version nextFireAt versions(first: 1) { nodes { change } }
     }
     warnings { code message }";
 
-/// Tells it; `before` is the version that it had, `same` what is said if it has it still.
+/// Prints the result; `before` is the previous version, `same` makes the message for an unchanged
+/// one.
 pub(super) fn tell(
     mut done: Value,
     before: &Value,
@@ -23,7 +24,7 @@ pub(super) fn tell(
     }
     let schedule = &done["schedule"];
     let name = schedule["name"].as_str().unwrap_or_default();
-    // Nothing is written where the definition is the same already.
+    // An unchanged definition creates no version.
     if schedule["version"] == *before {
         return output::line(same(name));
     }

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{CliError, named::Named, revised};
 
-/// Give a schedule the definition of an earlier version, as a new one that begins now
+/// Restore the definition of an earlier version, as a new version that applies from now on
 #[derive(Debug, Args)]
 pub(super) struct Rollback {
     #[command(flatten)]
@@ -11,10 +11,10 @@ pub(super) struct Rollback {
     /// The version to restore; see 'carillon versions'
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(i32).range(1..))]
     to: i32,
-    /// The version in force; refused if there is a newer one [default: whichever it is]
+    /// The version that you saw; refused if there is a newer one [default: the current one]
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(i32).range(1..))]
     expected: Option<i32>,
-    /// Why, for the audit log
+    /// Reason, for the audit log
     #[arg(long)]
     reason: Option<String>,
     /// Answer as JSON

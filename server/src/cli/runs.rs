@@ -13,22 +13,22 @@ use crate::search::List;
 pub(super) struct Runs {
     #[command(flatten)]
     server: Server,
-    /// Of this namespace
+    /// Namespace of the runs
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Of the schedule of this name
+    /// Only runs of the schedule with this name
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
-    /// In one of these states
+    /// Only runs in one of these states
     #[arg(long, value_enum, value_name = "STATE")]
     state: Vec<State>,
-    /// In the search language, as in 'state:failed took:>5m -tag:test'
+    /// Only runs that match this search, as in 'state:failed took:>5m -tag:test'
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
-    /// Only those that have not ended
+    /// Only runs that have not ended
     #[arg(long)]
     live: bool,
-    /// How many, 1 to 100000
+    /// Maximum number of runs, 1 to 100000
     #[arg(
         long,
         default_value_t = 20,

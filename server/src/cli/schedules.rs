@@ -13,13 +13,13 @@ use crate::search::List;
 pub(super) struct Schedules {
     #[command(flatten)]
     server: Server,
-    /// Of this namespace
+    /// Namespace of the schedules
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// In the search language, as in 'state:paused tag:billing next:<1h'
+    /// Only schedules that match this search, as in 'state:paused tag:billing next:<1h'
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
-    /// How many, 1 to 100000 [default: all]
+    /// Maximum number of schedules, 1 to 100000 [default: all]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED)))]
     limit: Option<u32>,
     /// Answer as JSON

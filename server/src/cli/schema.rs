@@ -6,7 +6,7 @@ use crate::{api, commands::module_schema};
 /// Print the GraphQL schema, or the JSON schema of module files
 #[derive(Debug, Args)]
 pub(super) struct Schema {
-    /// The JSON schema of module files, for editors
+    /// Print the JSON schema of module files, for editors
     #[arg(long)]
     module: bool,
 }

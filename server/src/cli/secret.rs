@@ -21,7 +21,7 @@ use crate::{
     vault::Key,
 };
 
-/// Manage the values that tasks use and nobody can read
+/// Manage secret values that tasks use and nobody can read back
 #[derive(Debug, Args)]
 pub(super) struct Secret {
     #[command(flatten)]
@@ -34,12 +34,12 @@ pub(super) struct Secret {
 enum Action {
     /// Set a secret from standard input or a prompt
     Set {
-        /// What templates call it: {{ secrets.NAME }}
+        /// Name for templates: {{ secrets.NAME }}
         name: String,
-        /// Where
+        /// The namespace
         #[arg(long, default_value = "default")]
         namespace: String,
-        /// Why, for the audit log
+        /// Reason, for the audit log
         #[arg(long)]
         reason: Option<String>,
     },
@@ -49,14 +49,14 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Remove a secret; tasks that ask for it fail from now on
+    /// Remove a secret; tasks that use it fail from now on
     Delete {
-        /// Which
+        /// The secret's name
         name: String,
-        /// Where
+        /// The namespace
         #[arg(long, default_value = "default")]
         namespace: String,
-        /// Why, for the audit log
+        /// Reason, for the audit log
         #[arg(long)]
         reason: Option<String>,
     },
@@ -112,7 +112,8 @@ async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
     if failed == 0 { Ok(()) } else { Err(CliError::Warnings(failed)) }
 }
 
-/// Turn after turn until nothing is left; says how many were sealed, and how many do not open.
+/// Repeats turns until nothing is left; returns how many values were re-encrypted, and how many
+/// cannot be decrypted.
 async fn to_the_end(
     turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
 ) -> Result<(usize, usize), CliError> {
@@ -161,14 +162,14 @@ async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
     output::table(["NAMESPACE", "NAME", "VERSION", "KEY", "SET"], &rows)
 }
 
-/// All of standard input but the end of its last line; a terminal is asked.
+/// All of standard input without the final line end; prompts on a terminal.
 fn value() -> Result<SecretString, CliError> {
     if io::stdin().is_terminal() {
         let typed = rpassword::prompt_password("Value: ");
         return Ok(typed.map_err(CliError::io("ask for the value"))?.into());
     }
     let mut text = String::new();
-    // More than fits is refused by its length.
+    // A value that is too long is refused by its length.
     let read = io::stdin().lock().take(128 * 1024).read_to_string(&mut text);
     read.map_err(CliError::io("read the value from standard input"))?;
     let end = text.strip_suffix('\n').map_or(text.len(), str::len);

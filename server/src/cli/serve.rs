@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Serve {
     #[command(flatten)]
     settings: Settings,
-    /// Make the user 'admin' with a random password and print it, if there is no user yet
+    /// Create the user 'admin' with a random password and print it, if there is no user yet
     #[arg(long)]
     init_admin: bool,
     /// Deploy this module file; may be given several times
@@ -34,16 +34,16 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let config = self.settings.config()?;
-        // A file that is not there must stop the start, not the running server.
+        // A missing file must stop the start, not the running server.
         let sources = self.apply.iter().map(|file| Ok((file, ModuleFile::read(file)?)));
         let sources: Vec<(&PathBuf, ModuleFile)> = sources.collect::<Result<_, CliError>>()?;
         let clock = Clock::system();
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
-        // Listened for from the start: a signal during the start is not lost.
+        // Signals are handled from the beginning: one that arrives during the start is not lost.
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, sources).await {
-            // What was started ends in good order before the error is told.
+            // What has started shuts down cleanly before the error is reported.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
         }
@@ -52,7 +52,7 @@ impl Serve {
             .await?)
     }
 
-    /// What the flags ask for before the server counts as ready.
+    /// Executes what the flags ask for before the server counts as ready.
     async fn prepare(
         &self,
         app: &App,
@@ -77,7 +77,7 @@ impl Serve {
     }
 }
 
-/// Deploys a module as somebody with a shell on this machine would.
+/// Deploys a module with the permissions of a user with a shell on this machine.
 async fn deploy(app: &App, file: &ModuleFile) -> Result<(), CommandError> {
     let editor = somebody_here().editor()?;
     let call = Call::new("deployModule", &file.text, None)?;
@@ -87,7 +87,7 @@ async fn deploy(app: &App, file: &ModuleFile) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The first user, when there is none.
+/// Creates the first user if there is none.
 async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
     if !users::is_empty(app.store().read()).await? {
         return Ok(());
@@ -111,7 +111,7 @@ fn of(kind: SignalKind) -> Result<Signal, CliError> {
     signal(kind).map_err(CliError::io("listen for signals"))
 }
 
-/// Ready at the first signal. At the second the process ends where it is.
+/// Returns at the first signal. At the second, the process exits immediately.
 async fn asked_to_stop(mut interrupt: Signal, mut terminate: Signal) {
     tokio::select! {
         _ = interrupt.recv() => {}

@@ -11,7 +11,7 @@ use super::{
     client::{ClientError, http, unreachable},
 };
 
-/// A secret from a prompt, or the first line of standard input.
+/// A secret from a prompt, or from the first line of standard input.
 pub(super) fn typed(prompt: &str, stdin: bool) -> Result<SecretString, CliError> {
     let text = if stdin || !io::stdin().is_terminal() {
         let mut line = String::new();
@@ -28,7 +28,7 @@ pub(super) fn typed(prompt: &str, stdin: bool) -> Result<SecretString, CliError>
     Ok(text.to_owned().into())
 }
 
-/// A session as a browser has one, for what a token may not ask.
+/// A session like a browser's, for operations that tokens may not perform.
 pub(super) struct Session<'a> {
     server: &'a str,
     http: reqwest::Client,
@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
         Ok(answer["data"].take())
     }
 
-    /// The session has done its work, whatever came of it: one that stays ends by itself.
+    /// Ends the session, whatever its outcome: if this fails, the session expires on its own.
     pub(super) async fn close(self) {
         let _ = self.post("/auth/logout").send().await;
     }

@@ -1,4 +1,4 @@
-//! What schedules share, listed: workflows, calendars, concurrency groups, modules.
+//! Lists what schedules share: workflows, calendars, concurrency groups, modules.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use super::{CliError, client::Server, output};
 pub(super) struct Shared {
     #[command(flatten)]
     server: Server,
-    /// What
+    /// The kind of object
     kind: Kind,
-    /// Of this namespace
+    /// Namespace of the objects
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Answer as JSON
@@ -22,13 +22,13 @@ pub(super) struct Shared {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// What schedules run
+    /// Workflows that schedules run
     Workflows,
-    /// What suppresses their fires
+    /// Calendars that suppress fires
     Calendars,
-    /// Limits on their runs at work
+    /// Limits on runs at work
     Groups,
-    /// Files that declare them
+    /// Module files that declare objects
     Modules,
 }
 
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// What is asked of each.
+    /// The fields that are requested of each kind.
     fn facts(self) -> &'static str {
         match self {
             Self::Workflows => "id name version module updatedAt tasks { name }",

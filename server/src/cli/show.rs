@@ -1,11 +1,11 @@
-//! `carillon show`: all that matters of one schedule.
+//! `carillon show`: an overview of one schedule.
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, named::Named, output};
 
-/// Show a schedule: when it fires, by which policies, what comes next and how it went lately
+/// Show a schedule: its timing, policies, next fires and recent results
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]

@@ -7,15 +7,15 @@ use super::{
     output,
 };
 
-/// Leave out the next fires of a schedule
+/// Skip the next fires of a schedule
 #[derive(Debug, Args)]
 pub(super) struct SkipNext {
     #[command(flatten)]
     named: Named,
-    /// How many, 1 to 100
+    /// Number of fires, 1 to 100
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100))]
     count: i32,
-    /// Why, for the ledger and the audit log
+    /// Reason, for the ledger and the audit log
     #[arg(long)]
     reason: String,
     /// Answer as JSON

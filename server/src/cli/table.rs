@@ -1,8 +1,8 @@
 //! Tables that fit the terminal, coloured by state.
 //!
-//! On a terminal a table is as wide as that at the most: cells of several words are broken into
-//! lines, and one that is a single word, such as an id, is broken only if nothing else helps. For a
-//! pipe each row is a line. States are coloured where [`Looks::here`] finds that it is wanted.
+//! On a terminal, a table is at most as wide as the terminal: cells of several words are wrapped,
+//! and a single word, such as an id, is broken only as a last resort. In a pipe, each row is one
+//! line. States are coloured if [`Looks::here`] finds that colours are wanted.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use comfy_table::{
     Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Row, Table, Width,
 };
 
-/// What the place to which a table goes can show.
+/// The capabilities of a table's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Looks {
-    /// Columns of the terminal; none of what is none.
+    /// The terminal's width in columns; None if it is not a terminal.
     pub(super) width: Option<u16>,
     pub(super) colour: bool,
 }
 
 impl Looks {
-    /// Of standard output. `NO_COLOR` and `CLICOLOR_FORCE` are respected.
+    /// The capabilities of standard output. `NO_COLOR` and `CLICOLOR_FORCE` are respected.
     pub(super) fn here() -> Self {
         let terminal = console::Term::stdout();
         let size = terminal.is_term().then(|| terminal.size_checked()).flatten();
@@ -28,7 +28,7 @@ impl Looks {
         Self { width: size.map(|(_, columns)| columns), colour }
     }
 
-    /// A word in the colour of what it says, if colours are wanted.
+    /// A word in the colour of its meaning, if colours are wanted.
     pub(super) fn word(self, word: &str) -> String {
         let colour = match colour(word).filter(|_| self.colour) {
             Some(Color::Green) => anstyle::AnsiColor::Green,
@@ -60,7 +60,7 @@ fn colour(state: &str) -> Option<Color> {
     }
 }
 
-/// Rows in columns, under their headings; each line ends.
+/// Rows in columns under headings; each line is terminated.
 pub(super) fn render<const N: usize>(
     headings: [&str; N],
     rows: &[[String; N]],
@@ -106,9 +106,9 @@ pub(super) fn render<const N: usize>(
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Columns of single words keep their width, if the others have room beside them.
+/// Keeps the width of columns of single words, if the others have enough room beside them.
 fn keep_words<const N: usize>(table: &mut Table, rows: &[[String; N]], widths: &[u16], width: u16) {
-    /// What a column of several words needs at least to be read.
+    /// The smallest readable width of a column of several words.
     const LEAST: u16 = 12;
     let is_words = |index: usize| rows.iter().any(|row| row[index].contains(' '));
     let needed: u16 = (0..N)
@@ -131,7 +131,8 @@ fn keep_words<const N: usize>(table: &mut Table, rows: &[[String; N]], widths: &
     }
 }
 
-/// A text that cannot move the cursor, colour the terminal or begin another line.
+/// Removes control characters that could move the cursor, colour the terminal or start another
+/// line.
 pub(super) fn plain(text: &str) -> String {
     let plain = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',

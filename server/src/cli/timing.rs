@@ -9,33 +9,34 @@ use crate::clock::Clock;
 #[derive(Debug, Args)]
 pub(super) struct Timing {
     /// Cron, a nickname, @every or @at
-    // One that begins with a hyphen is for the calculator to refuse: it says where and why.
+    // The calculator refuses one that begins with a hyphen: it reports where and why.
     #[arg(allow_hyphen_values = true)]
     expression: Option<String>,
-    /// Another, in union with the first; may be given several times
+    /// Another expression, combined with the first as a union; may be given several times
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true, requires = "expression")]
     also: Vec<String>,
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
-    /// Look from this instant on, itself excluded, in this machine's zone where it has no offset; @every counts from it [default: now]
+    /// Start after this instant, exclusive, in this machine's zone unless it has an offset; @every
+    /// counts from it [default: now]
     #[arg(long, value_name = "WHEN", value_parser = future)]
     from: Option<DateTime<Utc>>,
-    /// A fixed time that the clock skips fires right after the gap, or not at all
+    /// Whether a fixed time that the clock skips fires right after the gap, or not at all
     #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
     dst_gap: GapFlag,
-    /// In which pass a fixed time that the clock repeats fires
+    /// Which occurrence of a fixed time fires when the clock repeats it
     #[arg(long, value_enum, value_name = "POLICY", default_value = "first")]
     dst_overlap: OverlapFlag,
-    /// How the expressions are written, if it is not our way
+    /// Dialect of the expressions, if it is not Carillon's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
 }
 
-/// Another scheduler's way of writing: weekdays from 1 (Sunday), ranges that wrap.
+/// Another scheduler's dialect: weekdays from 1 (Sunday), ranges that wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DialectFlag {
-    /// Second, minute, hour, day of month, month, day of week, and perhaps a year
+    /// Second, minute, hour, day of month, month, day of week, and optionally a year
     Quartz,
     /// cron(minute hour day-of-month month day-of-week year), rate(5 minutes), at(...)
     Eventbridge,
@@ -63,10 +64,10 @@ pub(super) enum OverlapFlag {
     Both,
 }
 
-/// What holds where a question does not say otherwise.
+/// Values for what a question omits.
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
-    /// Now, where no instant is given.
+    /// Now, if no instant is given.
     pub(super) from: DateTime<Utc>,
     pub(super) dst: DstPolicy,
     pub(super) dialect: Option<Dialect>,
@@ -86,7 +87,7 @@ impl Timing {
         Defaults { tz: &self.tz, from, dst: self.policy(), dialect }
     }
 
-    /// The compiled timing, and the instant to look from.
+    /// The compiled timing, and the instant after which to look.
     pub(super) fn compile(&self) -> Result<(Timetable, DateTime<Utc>), CliError> {
         let dialect = self.dialect.map(DialectFlag::dialect);
         let expressions = self.expressions().iter().map(|text| translated(text, dialect)).collect();
@@ -118,7 +119,7 @@ impl Timing {
         DstPolicy { gap, overlap }
     }
 
-    /// The error in terms of the command line, with the place marked.
+    /// The error in terms of the command line, with the position marked.
     fn explain(&self, expressions: &[String], error: &TimingError) -> String {
         let index = error
             .field
@@ -142,7 +143,7 @@ impl Timing {
     }
 }
 
-/// What the command line calls a timing, as the calculator knows it.
+/// A timing from the command line, as the calculator's definition.
 pub(super) fn definition(
     expressions: &[String],
     zone: &str,

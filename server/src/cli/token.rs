@@ -25,14 +25,14 @@ pub(super) struct Token {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a token and print it; only its hash is kept
+    /// Create a token and print it; only its hash is stored
     Create {
-        /// Unique
+        /// Unique name
         name: String,
         /// viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// How long it is valid, such as 90d; for ever if absent
+        /// How long it is valid, such as 90d; forever if absent
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires_in: Option<Span>,
         #[command(flatten)]
@@ -47,9 +47,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Take a token back, from its next use on
+    /// Revoke a token; it is refused from its next use on
     Revoke {
-        /// Which; one that stands for somebody as OWNER/NAME
+        /// The token's name; OWNER/NAME for one that acts for a user
         name: String,
         #[command(flatten)]
         why: Why,
@@ -72,7 +72,7 @@ impl Token {
                         "token": text,
                     }));
                 }
-                // The token alone, so that a script can keep it; the rest is for people.
+                // Only the token goes to standard output, for scripts; the rest is for people.
                 eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
                 output::line(text)
             }
@@ -96,7 +96,7 @@ impl Token {
     }
 }
 
-/// When a token is void that is valid for so long from `now` on.
+/// When a token expires that is valid for `span` from `now` on.
 pub(super) fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliError> {
     let delta = TimeDelta::from_std(span.0).ok().filter(|delta| *delta > TimeDelta::zero());
     let limit = TimeDelta::days(36_500);

@@ -15,16 +15,16 @@ use crate::config::Span;
 pub(super) struct Trigger {
     #[command(flatten)]
     named: Named,
-    /// JSON object laid over the schedule's context, key by key
+    /// JSON object merged into the schedule's context; its keys take precedence
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
     /// Run as if it were due at this instant
     #[arg(long, value_name = "WHEN", value_parser = past)]
     as_of: Option<DateTime<Utc>>,
-    /// Why, for the audit log
+    /// Reason, for the audit log
     #[arg(long)]
     reason: Option<String>,
-    /// Wait until the run has settled; exit with 0 if it succeeded and 4 if not
+    /// Wait until the run has settled; exit with 0 if it succeeded, otherwise with 4
     #[arg(long)]
     wait: bool,
     /// Maximum time to wait; the run continues

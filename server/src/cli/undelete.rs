@@ -9,17 +9,17 @@ use super::{
     why::Why,
 };
 
-/// Bring a deleted schedule back, with its own workflow; it fires from now on
+/// Restore a deleted schedule with its own workflow; it fires from now on
 #[derive(Debug, Args)]
 pub(super) struct Undelete {
     #[command(flatten)]
     server: Server,
-    /// The name that it had, or its id: `carillon deleted` lists both
+    /// Its former name, or its id: `carillon deleted` lists both
     schedule: String,
     /// The namespace that it was in
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Another name, where the one that it had is taken
+    /// New name, if its old one is taken
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ impl Undelete {
         output::line(format!("brought back {}: {}", cell("name"), cell("state").to_lowercase()))
     }
 
-    /// The id; of several that had the name, none is chosen.
+    /// The id; refused if several schedules had the name.
     async fn id(&self) -> Result<Value, CliError> {
         if Uuid::try_parse(&self.schedule).is_ok() {
             return Ok(json!(self.schedule));

@@ -17,16 +17,16 @@ use crate::config::Span;
 pub(super) struct Upcoming {
     #[command(flatten)]
     server: Server,
-    /// Of this namespace
+    /// Namespace of the schedules
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// From this instant on, at most a year ahead [default: now]
+    /// Start of the window, at most a year ahead [default: now]
     #[arg(long, value_name = "WHEN", value_parser = future)]
     from: Option<DateTime<Utc>>,
-    /// How far it looks, in whole hours up to 14d
+    /// Length of the window, in whole hours up to 14d
     #[arg(long = "for", value_name = "DURATION", default_value = "24h", value_parser = duration)]
     span: Span,
-    /// How many fires, 1 to 200
+    /// Maximum number of fires, 1 to 200
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
     /// Answer as JSON

@@ -29,12 +29,12 @@ pub(super) struct User {
 enum Action {
     /// Add a user
     Add {
-        /// Unique
+        /// Unique name
         name: String,
         /// viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// Let the user see contexts, outputs and logs; editors and administrators do in any case
+        /// Let the user see contexts, outputs and logs; editors and administrators always may
         #[arg(long)]
         sees_payloads: bool,
         #[command(flatten)]
@@ -48,7 +48,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Give a user another password; their sessions end
+    /// Set a new password for a user; their sessions end
     Passwd {
         /// The user's name
         name: String,
@@ -62,22 +62,22 @@ enum Action {
     },
     /// Disable a user: they cannot sign in, and their sessions end
     Disable {
-        /// Whom
+        /// The user's name
         name: String,
-        /// The last administrator who can sign in, too
+        /// Even if it is the last administrator who can sign in
         #[arg(long)]
         force: bool,
         #[command(flatten)]
         why: Why,
     },
-    /// Change what a user may do everywhere
+    /// Change a user's role in all namespaces
     Role {
-        /// Whose
+        /// The user's name
         name: String,
-        /// viewer, operator, editor, admin, or none: only what memberships give
+        /// viewer, operator, editor, admin, or none for only what memberships grant
         #[arg(value_parser = role_or_none)]
         role: RoleOrNone,
-        /// Let the user see contexts, outputs and logs; editors and administrators do in any case
+        /// Let the user see contexts, outputs and logs; editors and administrators always may
         #[arg(long)]
         sees_payloads: bool,
         #[command(flatten)]
@@ -85,21 +85,21 @@ enum Action {
     },
     /// Remove a user with their memberships, sessions and tokens; what they did stays in the audit log
     Delete {
-        /// Whom
+        /// The user's name
         name: String,
         #[command(flatten)]
         why: Why,
     },
     /// Enable a disabled user
     Enable {
-        /// Whom
+        /// The user's name
         name: String,
         #[command(flatten)]
         why: Why,
     },
 }
 
-/// What a user may do everywhere, if anything.
+/// A user's role everywhere, if any.
 #[derive(Clone, Copy, Debug)]
 struct RoleOrNone(Option<Role>);
 
@@ -112,7 +112,7 @@ fn role_or_none(text: &str) -> Result<RoleOrNone, String> {
 }
 
 impl Office {
-    /// The id of the user of that name.
+    /// The id of the user with this name.
     async fn user(&self, name: &str) -> Result<Uuid, CliError> {
         let user = users::by_name(self.store.read(), name).await?;
         let missing = || PeopleError::NotFound { what: "user", name: name.to_owned() };
@@ -120,13 +120,13 @@ impl Office {
     }
 }
 
-/// Where a password comes from: a prompt, unless one of these says otherwise.
+/// The source of a password: a prompt, unless one of these flags is set.
 #[derive(Debug, Args)]
 struct Password {
-    /// Read it from the first line of standard input
+    /// Read the password from the first line of standard input
     #[arg(long, conflicts_with = "random")]
     password_stdin: bool,
-    /// Make a random one and print it
+    /// Generate a random password and print it
     #[arg(long)]
     random: bool,
 }
@@ -219,7 +219,7 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
 }
 
 impl Password {
-    /// The password, and whether it was made here.
+    /// The password, and whether it was generated here.
     fn read(&self) -> Result<(SecretString, bool), CliError> {
         if self.random {
             return Ok((random_password()?, true));
@@ -243,12 +243,12 @@ impl Password {
     }
 }
 
-/// A password that was made here is shown this once.
+/// Prints a generated password, only this once.
 fn show(random: bool, password: &SecretString) -> Result<(), CliError> {
     if random { output::line(format!("password: {}", password.expose_secret())) } else { Ok(()) }
 }
 
-/// A role by its word.
+/// Parses a role.
 pub(super) fn role(text: &str) -> Result<Role, String> {
     Role::try_from_value(&text.to_owned())
         .map_err(|_| "choose viewer, operator, editor or admin".to_owned())

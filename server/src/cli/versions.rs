@@ -3,15 +3,15 @@ use serde_json::{Value, json};
 
 use super::{CliError, named::Named, output};
 
-/// List the definitions that a schedule has had, newest first
+/// List a schedule's definitions, newest first
 #[derive(Debug, Args)]
 pub(super) struct Versions {
     #[command(flatten)]
     named: Named,
-    /// How many, 1 to 200
+    /// Maximum number of versions, 1 to 200
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
-    /// Answer as JSON, with all of each definition
+    /// Answer as JSON, with each complete definition
     #[arg(long)]
     json: bool,
 }
@@ -31,7 +31,7 @@ impl Versions {
 
 fn print(versions: &Value) -> Result<(), CliError> {
     let row = |version: &Value| {
-        // A change may be told over several lines; here each version has one.
+        // A change may span several lines; here each version has one.
         let change = output::one_line(&output::cell(&version["change"]));
         [
             version["version"].to_string(),

@@ -3,25 +3,25 @@ use clap::Args;
 use super::offline::somebody_here;
 use crate::access::Viewer;
 
-/// The audit log keeps no longer one.
+/// The audit log's largest length of a reason.
 const MAX: usize = 500;
 
-/// Why somebody orders what they order.
+/// The reason for a change.
 #[derive(Debug, Args)]
 pub(super) struct Why {
-    /// Why, for the audit log
+    /// Reason, for the audit log
     #[arg(long = "reason", value_name = "TEXT", value_parser = reason)]
     pub(super) reason: Option<String>,
 }
 
 impl Why {
-    /// Whoever has a shell here, for that reason.
+    /// A user with a shell on this machine, with this reason.
     pub(super) fn somebody_here(self) -> Viewer {
         Viewer { reason: self.reason, ..somebody_here() }
     }
 }
 
-/// A reason as it goes into the log, and over HTTP into one line.
+/// A reason as the audit log stores it, and as HTTP sends it: on one line.
 fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     let length = text.chars().count();

@@ -1,16 +1,16 @@
-//! `carillon workers`: programs that pull tasks, and their queues.
+//! `carillon workers`: workers, which pull tasks, and their queues.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, output};
 
-/// List the programs that pull tasks, and their queues
+/// List workers, which pull tasks, and their queues
 #[derive(Debug, Args)]
 pub(super) struct Workers {
     #[command(flatten)]
     server: Server,
-    /// Of this namespace
+    /// Namespace of the workers
     #[arg(long, default_value = "default", global = true)]
     namespace: String,
     /// Answer as JSON
@@ -22,7 +22,7 @@ pub(super) struct Workers {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Limit how many jobs of a queue all workers together have at once
+    /// Limit how many jobs of a queue all workers together may hold at once
     Limit {
         /// The queue
         queue: String,

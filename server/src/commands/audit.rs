@@ -1,4 +1,4 @@
-//! The audit log's entries, written in the transaction of the change that they are about.
+//! The audit log's entries, written in the transaction of the change that they describe.
 
 use entity::{Timestamp, audit_event};
 use sea_orm::Set;
@@ -25,7 +25,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Commands {
-    /// Writes down what `who` did.
+    /// Records what `who` did.
     pub(crate) async fn audit(
         &self,
         tx: &DatabaseTransaction,
@@ -35,7 +35,7 @@ impl Commands {
         audit::insert(tx, self.entry(who, entry)).await
     }
 
-    /// What `who` did, as the log keeps it.
+    /// The row that records what `who` did.
     pub(super) fn entry(&self, who: &Viewer, entry: Entry<'_>) -> audit_event::ActiveModel {
         let now = self.clock.now();
         audit_event::ActiveModel {

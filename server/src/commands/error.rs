@@ -7,58 +7,58 @@ use crate::{
     store::StoreError,
 };
 
-/// Why a command was not carried out. Nothing has changed then.
+/// Why a command was not carried out. Nothing has changed in that case.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// A value cannot be accepted.
     #[error(transparent)]
     BadInput(#[from] BadInput),
-    /// There is no such thing.
+    /// There is no such object.
     #[error("there is no {what} {which:?}")]
     NotFound {
         /// `schedule`, `run`, ...
         what: &'static str,
-        /// The key or name that was asked for.
+        /// The key or name that was requested.
         which: String,
     },
-    /// It is not in the state that the caller took it to be in.
+    /// It is not in the state that the caller assumed.
     #[error("{problem}; {help}")]
     Conflict {
-        /// What is in the way.
+        /// What conflicts.
         problem: String,
         /// What to do.
         help: String,
-        /// The version that the caller saw and the one that is there.
+        /// The version that the caller saw and the current one.
         versions: Option<(i32, i32)>,
     },
-    /// Nobody is signed in.
+    /// The caller is not signed in.
     #[error("sign in, or send a bearer token")]
     Unauthenticated,
-    /// Somebody is, and may not.
+    /// The caller is signed in, but lacks the role.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
-        /// The least role that may.
+        /// The lowest role that suffices.
         needs: Role,
         /// The caller's, if they have one there.
         has: Option<Role>,
         /// Whether the role must hold in every namespace.
         everywhere: bool,
     },
-    /// Their token does not open that queue.
+    /// The caller's token gives no access to that queue.
     #[error("this token does not open the queue {name:?}; take one that names it")]
     OtherQueue {
         /// The queue.
         name: String,
     },
-    /// Somebody is, and may not, whatever their role.
+    /// The caller may not do this, whatever their role.
     #[error("{problem}; {help}")]
     Denied {
-        /// What nobody like them may.
+        /// What is not allowed.
         problem: &'static str,
         /// What to do.
         help: &'static str,
     },
-    /// A namespace would use more than its quota.
+    /// A namespace would exceed its quota.
     #[error(
         "the namespace has {used} of {limit} {}, and this asks for {asked} more; {}",
         quota_words(quota),
@@ -74,15 +74,15 @@ pub enum CommandError {
         /// How much more was asked for.
         asked: i64,
     },
-    /// They tried too often.
+    /// The caller tried too often.
     #[error("too many attempts; wait {0} seconds")]
     TooOften(u64),
-    /// A definition in the database is not one.
+    /// A stored definition cannot be parsed.
     #[error("read the definition of {what}: {source}")]
     Unreadable {
-        /// What it is of.
+        /// What it defines.
         what: String,
-        /// What the reader says.
+        /// The parser's error.
         source: serde_json::Error,
     },
     /// The store could not answer.
@@ -105,7 +105,7 @@ fn quota_words(quota: &str) -> &'static str {
 }
 
 impl CommandError {
-    /// Why the database cannot serve the call now, if that is all that is wrong.
+    /// Why the database cannot serve the call now, if that is the only problem.
     pub fn unavailable(&self) -> Option<&'static str> {
         match self {
             Self::Store(error) => error.unavailable(),
@@ -128,7 +128,7 @@ impl CommandError {
         Self::NotFound { what, which: cut(&which.to_string()) }
     }
 
-    /// `problem` is in the way; `help` says what to do.
+    /// `problem` prevents the command; `help` says what to do.
     pub(crate) fn conflict(problem: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Conflict { problem: problem.into(), help: help.into(), versions: None }
     }

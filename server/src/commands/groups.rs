@@ -1,4 +1,4 @@
-//! Concurrency groups: making, changing and deleting the limits that schedules share.
+//! Concurrency groups: creating, changing and deleting the limits that schedules share.
 
 use entity::{
     Timestamp,
@@ -17,20 +17,20 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, groups},
 };
 
-/// The most groups of one namespace.
+/// The maximum number of groups in one namespace.
 pub(crate) const MAX_GROUPS: u64 = 500;
 
-/// A group that a command left.
+/// A group after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grouped {
     /// The group.
     pub id: Uuid,
 }
 
-/// A change of a group. What is None stays as it is.
+/// A change of a group. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct GroupEdit {
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
     /// Another name.
     pub name: Option<String>,
@@ -39,7 +39,7 @@ pub struct GroupEdit {
 }
 
 impl Commands {
-    /// Makes a group.
+    /// Creates a group.
     pub async fn create_group(
         &self,
         right: &Editor,
@@ -59,7 +59,7 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// Changes a group. Runs over a lowered limit go on; no other starts until there is room.
+    /// Changes a group. Runs beyond a lowered limit continue; no others start until there is room.
     pub async fn update_group(
         &self,
         right: &Editor,
@@ -79,7 +79,7 @@ impl Commands {
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
-        // A higher limit has room for runs that wait.
+        // A higher limit has room for waiting runs.
         self.signals.wake_dispatcher();
         Ok(grouped)
     }
@@ -106,7 +106,7 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// The key of the group that a schedule names.
+    /// The key of the group with the name that a schedule gives.
     pub(super) async fn group_key(
         &self,
         tx: &DatabaseTransaction,
@@ -121,7 +121,7 @@ impl Commands {
         Ok(Some(found.id))
     }
 
-    /// The name of the group that a schedule's row names.
+    /// The name of the group that a schedule's row refers to.
     pub(super) async fn group_name<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -162,7 +162,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Gives a group its name and limit; says in words what changed.
+    /// Sets the name and limit of a group; returns a description of what changed.
     pub(super) async fn revise_group(
         &self,
         tx: &DatabaseTransaction,
@@ -226,7 +226,7 @@ impl Commands {
         .await
     }
 
-    /// The group, locked; one that a module declares is changed in its file.
+    /// The group, locked. Refused if a module declares it: then it is changed in the module's file.
     async fn locked_group(
         &self,
         tx: &DatabaseTransaction,

@@ -1,8 +1,8 @@
 //! A repeated call is answered, not done again.
 //!
-//! A caller that may have lost an answer sends the same call with the same key. The key is taken
-//! in the transaction of the change itself, so of two calls at once one waits for the other and
-//! then reads its answer; a call that failed has left no key behind.
+//! A caller that may have lost an answer sends the same call with the same key. The key is taken in
+//! the transaction of the change itself, so of two concurrent calls one waits for the other and
+//! then reads its answer; a failed call leaves no key behind.
 
 use entity::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
@@ -15,7 +15,7 @@ use crate::{
     store::{DatabaseTransaction, idempotency},
 };
 
-/// A call as its key remembers it.
+/// A call as it is stored under its key.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     key: Option<String>,
@@ -24,7 +24,7 @@ pub struct Call {
 
 impl Call {
     /// A call of the mutation `name` with `arguments`, in any form that is the same for the same
-    /// arguments. Without a key it is never remembered.
+    /// arguments. Without a key it is never stored.
     pub fn new(name: &str, arguments: &str, key: Option<String>) -> Result<Self, BadInput> {
         if let Some(key) = &key {
             let printable = key.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
@@ -33,18 +33,18 @@ impl Call {
                 return Err(BadInput::new("idempotencyKey", key, "is not a key", help));
             }
         }
-        // Callers are told apart by their arguments without keeping these: they may hold secrets.
+        // Calls are distinguished by a hash of their arguments, as these may contain secrets.
         let request = format!("{name} {:x}", Sha256::digest(arguments));
         Ok(Self { key, request })
     }
 
-    /// Whether it is to be remembered.
+    /// Whether the answer will be stored.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// The part of this call that is about one thing of many: with a key of its own, so that it is
-    /// done once however often the whole is repeated.
+    /// The part of this call that concerns one item of a bulk request: with its own key, so that it
+    /// is done once however often the whole is repeated.
     pub(super) fn of_item(&self, id: Uuid) -> Self {
         let of_item = |key: &String| format!("{:x}", Sha256::digest(format!("{key} {id}")));
         Self { key: self.key.as_ref().map(of_item), request: self.request.clone() }
@@ -57,7 +57,7 @@ impl Call {
 }
 
 impl Commands {
-    /// The answer to an earlier call with the same key, or None: then the key is taken, and
+    /// The answer to an earlier call with the same key, or `None`: then the key is taken, and
     /// [`Commands::remember`] must follow in the same transaction.
     pub(crate) async fn recall<A: DeserializeOwned>(
         &self,
@@ -86,7 +86,7 @@ impl Commands {
         serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
     }
 
-    /// Keeps the answer for whoever repeats the call.
+    /// Stores the answer for callers that repeat the call.
     pub(crate) async fn remember<A: Serialize + Sync>(
         &self,
         tx: &DatabaseTransaction,

@@ -1,33 +1,33 @@
-//! The write side of the control plane: what people and tools may order.
+//! The write side of the control plane: the operations that people and tools may perform.
 //!
 //! Promises: a command changes everything it names or nothing; it is in the audit log with who,
-//! from where and why; repeated with the same idempotency key it answers and does nothing. Each
-//! takes the right that it needs as its first value, so none can be called without. It knows
-//! nothing of GraphQL: the API, the CLI and tests call the same functions.
+//! from where and why; repeated with the same idempotency key it returns the first answer and does
+//! nothing. Each takes the permission that it needs as its first argument, so none can be called
+//! without. It knows nothing of GraphQL: the API, the CLI and tests call the same functions.
 //!
-//! A command is one transaction on one row at a time and says why it refused in a
-//! [`CommandError`] that names the field. Rules of the database (a name is unique) are not asked
-//! for beforehand: the write is made, and the broken rule becomes the error.
+//! A command is one transaction on one row at a time and says why it refused in a [`CommandError`]
+//! that names the field. Database constraints (a name is unique) are not checked beforehand: the
+//! write is attempted, and the violated constraint becomes the error.
 //!
 //! - `error`: why a command was refused
-//! - `schedules`: create, update, delete, pause, resume and what else is done to a schedule
-//! - `workflows`: the tasks that schedules and modules bring along, and those made by themselves
-//! - `bulk`: one order for all that a search finds
+//! - `schedules`: create, update, delete, pause, resume and the other operations on schedules
+//! - `workflows`: workflows created for schedules and modules, and standalone ones
+//! - `bulk`: one request for everything that a search finds
 //! - `runs`: trigger, retry, cancel
-//! - `backfills`: instants of the past: preview, order, pause, resume, cancel
-//! - `calendars`: what suppresses fires, shared by schedules
-//! - `feeds`: calendars of what is to come
+//! - `backfills`: runs for past instants: preview, create, pause, resume, cancel
+//! - `calendars`: calendars that suppress fires, shared by schedules
+//! - `feeds`: calendars of upcoming runs, and badges
 //! - `groups`: limits that schedules share
-//! - `secrets`: set, deleted and sealed anew; masked when shown
-//! - `alerts`: who is told of what, and by which way
+//! - `secrets`: set, deleted and resealed; masked when shown
+//! - `alerts`: alert rules and the channels that they notify
 //! - `retention`: how long a namespace keeps its history; `quotas`: how much it may use
-//! - `modules`: what a file declares, deployed
-//! - `nodes`: drained, and taken into service again; `test_call`: a target tried once
-//! - `workers`: what programs say that pull tasks
+//! - `modules`: deploying what a file declares
+//! - `nodes`: draining and undraining; `test_call`: trying a target once
+//! - `workers`: requests of programs that pull tasks
 //! - `people`: users, memberships, sessions, tokens, namespaces
-//! - `audit`: who did what, written down; `auditing`: read and exported
-//! - `versions`: a change is made from the version that is there, and code owns what it declares
-//! - `idempotency`: a repeated call is answered
+//! - `audit`: writing audit entries; `auditing`: reading and exporting them
+//! - `versions`: a change is based on the current version, and code owns what it declares
+//! - `idempotency`: a repeated call gets the first answer
 
 pub(crate) mod alerts;
 mod audit;
@@ -123,33 +123,33 @@ pub struct Commands {
     pub(crate) signals: Signals,
     pub(crate) calendars: Arc<Calendars>,
     pub(crate) retention: Retention,
-    /// What a namespace may use for which nothing is set.
+    /// The quotas of a namespace that has none of its own.
     quotas: Quotas,
-    /// What was counted of namespaces lately.
+    /// Recent counts of the namespaces' usage.
     counted: Arc<quotas::Counted>,
-    /// Whether the clock here may be believed.
+    /// Whether this node's clock can be trusted.
     cluster: Cluster,
-    /// Orders that come at the same time, and what they name.
+    /// Batches of concurrent create requests, and the names that they refer to.
     gathering: Arc<Batcher<Order>>,
     places: Arc<NameCache>,
-    /// The turns of all orders for many, and the time that each has.
+    /// Limits how many bulk items run at once, and for how long a bulk request may take.
     many: Arc<Semaphore>,
-    /// What waits for workers.
+    /// Jobs that wait for workers.
     board: Arc<workers::Board>,
-    /// The turns of test calls.
+    /// Limits the number of concurrent test calls.
     test_calls: Arc<Semaphore>,
     patience: Duration,
-    /// Guesses at passwords.
+    /// Counts guesses at passwords.
     guesses: Arc<Guesses>,
-    /// What seals secrets.
+    /// Seals secrets.
     vault: Vault,
-    /// Whose groups count here, and for how long after a sign-in.
+    /// The identity provider whose groups count here, and for how long after a sign-in.
     issuer: Option<Arc<str>>,
     groups_last: Duration,
 }
 
 impl Commands {
-    /// The commands over these.
+    /// Creates the commands from these parts.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -187,37 +187,37 @@ impl Commands {
         }
     }
 
-    /// The same commands on a server that keeps history otherwise.
+    /// The same commands on a server with another default retention.
     pub fn with_retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
     }
 
-    /// The same commands on a server that gives namespaces these quotas.
+    /// The same commands on a server with these default quotas.
     pub fn with_quotas(self, quotas: Quotas) -> Self {
         Self { quotas, ..self }
     }
 
-    /// The same commands on a node that knows how its clock stands.
+    /// The same commands on a node that knows whether its clock is right.
     pub fn with_cluster(self, cluster: Cluster) -> Self {
         Self { cluster, ..self }
     }
 
-    /// The same commands on a server where people sign in by that provider.
+    /// The same commands on a server where people sign in through that provider.
     pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
         Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
     }
 
-    /// How far what groups gave counts here.
+    /// Which provider's groups count here, and for how long.
     pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
         Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
     }
 
-    /// What counts guesses at passwords; for all doors that a password opens.
+    /// Counts guesses at passwords, for all endpoints that accept one.
     pub fn guesses(&self) -> Arc<Guesses> {
         self.guesses.clone()
     }
 
-    /// Refuses what would move cursors by a clock that is wrong.
+    /// Refuses to move cursors by a wrong clock.
     async fn has_right_clock(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
         let Self { cluster, clock, store, signals, .. } = self;
         match (Comparison { cluster, clock, store, signals }).standing_by(tx).await? {
@@ -234,8 +234,7 @@ impl Commands {
         }
     }
 
-    /// Refuses what would place cursors by other rules of zones than those of the nodes that
-    /// schedule.
+    /// Refuses to place cursors by other zone rules than those of the nodes that schedule.
     async fn has_right_zones(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
         let own = timetable::zone_data().version;
         let Some(theirs) = self.store.other_zone_rules(tx, &own).await? else { return Ok(()) };

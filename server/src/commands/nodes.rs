@@ -1,4 +1,4 @@
-//! Nodes: drained for maintenance, and taken into service again.
+//! Nodes: draining them for maintenance, and returning them to service.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -7,8 +7,8 @@ use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{access::Owner, model::check, store::nodes::Drain};
 
 impl Commands {
-    /// Has a node take nothing on: it claims nothing and takes no run. What it holds goes on, and it
-    /// stays a member until somebody undrains or stops it.
+    /// Drains a node: it claims nothing and takes no run. Work that it already holds continues, and
+    /// it stays a member until it is undrained or stopped.
     pub async fn drain_node(
         &self,
         right: &Owner,
@@ -22,7 +22,7 @@ impl Commands {
         self.set_drain(right, id, Some(drain), Some(reason), call).await
     }
 
-    /// Takes a drained node into service again.
+    /// Returns a drained node to service.
     pub async fn undrain_node(
         &self,
         right: &Owner,

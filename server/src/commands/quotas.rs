@@ -1,9 +1,9 @@
-//! The quotas of a namespace: set, and kept where schedules are saved.
+//! The quotas of a namespace: setting them, and enforcing them where schedules are saved.
 //!
-//! What a namespace has is counted at most once in a while and remembered; what is saved here since
-//! then is added. Only where that comes near a limit is it counted in the transaction that saves, with
-//! a lock on the namespace, after those of this process have ended that were admitted without one: then
-//! the limit holds whatever others save here at the same time.
+//! A namespace's usage is counted only now and then and cached; schedules saved here since then are
+//! added. Only when that comes near a limit is it counted in the transaction that saves, with a
+//! lock on the namespace, and after the end of all transactions of this process that were admitted
+//! without the lock: then the limit holds whatever other requests save here at the same time.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,35 +26,37 @@ use crate::{
     store::{DatabaseTransaction, namespaces, quotas::Usage},
 };
 
-/// So long a count is believed.
+/// How long a count stays valid.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// Up to this many schedules are counted where there is no limit to count up to.
+/// Maximum number of schedules to count if there is no limit.
 const MAX_COUNTED: i64 = 1_000_000;
 
 /// The largest quota that can be set.
 pub const MAX_QUOTA: i64 = 1_000_000_000_000_000;
 
-/// So long what others of this process are saving is waited for; then it counts as saved.
+/// How long to wait for other transactions of this process that are saving; then they count as
+/// saved.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What was counted of namespaces, and what is being saved in them.
+/// Counts of namespaces, and the schedules being saved in them.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
-    /// Some order has ended.
+    /// Notified when a transaction has ended.
     ended: Notify,
 }
 
 #[derive(Debug, Default)]
 struct OfNamespace {
     count: Option<Count>,
-    /// What transactions that have not ended were admitted with, by their numbers: no other one's
-    /// count has it.
+    /// What open transactions were admitted with, by their numbers: no other transaction's count
+    /// sees it.
     unsettled: HashMap<u64, Usage>,
-    /// All that was ever admitted.
+    /// The sum of everything that was ever admitted.
     admitted: Usage,
-    /// So many count exactly at this moment: nothing is admitted without a lock meanwhile.
+    /// How many requests are counting exactly at this moment: meanwhile nothing is admitted without
+    /// a lock.
     counting: u32,
 }
 
@@ -71,7 +73,7 @@ impl OfNamespace {
     }
 }
 
-/// What an order was admitted with. Dropped when its transaction has ended.
+/// What a transaction was admitted with. Dropped when that transaction has ended.
 #[derive(Debug)]
 pub(super) struct Admitted {
     counted: Arc<Counted>,
@@ -88,7 +90,7 @@ impl Drop for Admitted {
     }
 }
 
-/// Somebody counts exactly.
+/// Marks that a request is counting exactly.
 struct Counting<'a> {
     counted: &'a Counted,
     namespace: Uuid,
@@ -110,7 +112,7 @@ struct Count {
 }
 
 impl Count {
-    /// The first limit that `more` would go over.
+    /// The error for the first limit that `more` would exceed.
     fn broken_by(&self, more: Usage) -> Option<CommandError> {
         let schedules = self.usage.schedules + more.schedules;
         if let Some(limit) = self.limits.schedules.filter(|limit| schedules > *limit)
@@ -131,7 +133,7 @@ impl Count {
         None
     }
 
-    /// Whether nine tenths of each limit are enough for `more`.
+    /// Whether usage with `more` stays below nine tenths of each limit.
     fn is_far_from(&self, more: Usage) -> bool {
         let is_far = |used: i64, limit: Option<i64>, unit: i64| {
             limit.is_none_or(|limit| used.saturating_mul(10) <= limit.saturating_mul(9 * unit))
@@ -142,7 +144,7 @@ impl Count {
 }
 
 impl Counted {
-    /// Whether what was counted lately leaves enough for `more`, which is added then.
+    /// Whether the cached count leaves enough room for `more`, which is then added.
     fn admits(
         self: &Arc<Self>,
         namespace: Uuid,
@@ -161,14 +163,14 @@ impl Counted {
         Some(Admitted { counted: Arc::clone(self), namespace, order })
     }
 
-    /// Keeps others from being admitted without a lock.
+    /// Keeps other transactions from being admitted without a lock.
     fn begin(&self, namespace: Uuid) -> Counting<'_> {
         self.lock().entry(namespace).or_default().counting += 1;
         Counting { counted: self, namespace }
     }
 
-    /// Waits until what others of this process were admitted with is committed or taken back; gives
-    /// what is not. It may be waiting for this order itself.
+    /// Waits until the other admitted transactions of this process are committed or rolled back;
+    /// returns the usage of those that are not. One of them may be waiting for this one.
     async fn settled_but(&self, namespace: Uuid, order: u64) -> Usage {
         let unsettled = || {
             let namespaces = self.lock();
@@ -185,12 +187,12 @@ impl Counted {
                 ended.await;
             }
         };
-        // Where that took too long, what is left is asked below.
+        // If that took too long, the rest is read below.
         let _ = tokio::time::timeout(PATIENCE, settled).await;
         unsettled()
     }
 
-    /// Takes down what was counted exactly, and that `more` was admitted.
+    /// Stores an exact count, and that `more` was admitted.
     fn admit(
         self: &Arc<Self>,
         namespace: Uuid,
@@ -205,15 +207,15 @@ impl Counted {
         Admitted { counted: Arc::clone(self), namespace, order }
     }
 
-    /// What is being saved, and what was ever admitted, before a count without a lock; None if
-    /// somebody counts with one.
+    /// The usage being saved and all that was ever admitted, before a count without a lock; `None`
+    /// if a count with one is in progress.
     fn before(&self, namespace: Uuid) -> Option<(Usage, Usage)> {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
         (of.counting == 0).then(|| (of.unsettled_but(None), of.admitted))
     }
 
-    /// Takes down what was counted without a lock: with all that it may not have seen.
+    /// Stores a count made without a lock, plus everything that it may not have seen.
     fn set(&self, namespace: Uuid, mut count: Count, (unsettled, admitted): (Usage, Usage)) {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
@@ -232,30 +234,30 @@ impl Counted {
     }
 }
 
-/// Quotas as an order left them.
+/// Quotas after a command.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct SetQuotas {
     /// The namespace.
     pub id: Uuid,
 }
 
-/// What a namespace may use, and what it does.
+/// A namespace's quotas and its usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsedQuotas {
-    /// What holds.
+    /// The effective limits.
     pub limits: Quotas,
-    /// What was set for it.
+    /// The limits set for this namespace.
     pub own: OwnQuotas,
-    /// Of schedules.
+    /// Usage by schedules.
     pub usage: Usage,
     /// Runs at work.
     pub live_runs: i64,
-    /// Bytes of log today, as this node counted them.
+    /// Bytes of log lines today, as counted by this node.
     pub log_bytes: i64,
 }
 
 impl Commands {
-    /// Refuses what the namespaces' quotas leave no room for. In one order, for all places.
+    /// Refuses what exceeds the namespaces' quotas. Locks in the same order everywhere.
     pub(super) async fn admit(
         &self,
         tx: &DatabaseTransaction,
@@ -280,13 +282,13 @@ impl Commands {
             return Ok(());
         }
         self.store.lock_quotas(tx, namespace).await?;
-        // Whoever had the lock before may have counted.
+        // The previous holder of the lock may have counted.
         if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         let counting = self.counted.begin(namespace);
-        // Who was admitted far from the limit has no lock, and is not seen before its end.
+        // Transactions admitted far from the limit hold no lock, and are invisible until they end.
         let unsettled = self.counted.settled_but(namespace, order.0).await;
         let mut count = self.count(tx, namespace).await?;
         count.usage = count.usage.plus(unsettled);
@@ -298,8 +300,8 @@ impl Commands {
         Ok(())
     }
 
-    /// Admits schedules that are saved without a lock, because no limit is near; None if one is.
-    /// What it gives is to be kept until they are saved.
+    /// Admits schedules that are saved without a lock, because no limit is near; `None` if one is.
+    /// The caller must keep the result until they are saved.
     pub(super) async fn admit_far_from_quotas(
         &self,
         more: &BTreeMap<Uuid, Usage>,
@@ -332,8 +334,8 @@ impl Commands {
         Ok(Count { at: self.clock.instant(), limits, usage })
     }
 
-    /// Sets the quotas of a namespace that are given; 0 is without a limit, and what is absent is as
-    /// the server is configured.
+    /// Sets the given quotas of a namespace; 0 means no limit, and an absent one falls back to the
+    /// server's configuration.
     pub async fn set_quotas(
         &self,
         right: &Owner,
@@ -382,7 +384,7 @@ impl Commands {
         Ok(done)
     }
 
-    /// What a namespace may use, and what it does.
+    /// A namespace's quotas and its usage.
     pub async fn used_quotas(&self, id: Uuid, name: &str) -> Result<UsedQuotas, CommandError> {
         let (usage, set) = self.store.usage(self.store.read(), id, MAX_COUNTED).await?;
         let own = OwnQuotas::of_column(set.as_ref());
@@ -393,8 +395,8 @@ impl Commands {
     }
 }
 
-/// How many fires an hour a schedule has, going by the busiest minute that begins with its next
-/// fire; where that has one fire, by the time until the one after it.
+/// How many times a schedule fires in an hour, by the busiest minute that begins with its next
+/// fire; if that has only one fire, by the time until the following one.
 pub(super) fn fires_an_hour(timetable: &Timetable, now: DateTime<Utc>) -> i64 {
     let Some(first) = timetable.next(now) else { return 0 };
     let minute = first.at + TimeDelta::minutes(1);

@@ -20,26 +20,26 @@ use crate::{
 pub struct Kept {
     /// The namespace.
     pub namespace: String,
-    /// Its own retention; none is the server's.
+    /// Its own retention; `None` means the server's.
     pub days: Option<i32>,
-    /// The one that holds.
+    /// The effective retention.
     pub effective_days: i32,
 }
 
-/// A retention that is only asked about.
+/// A hypothetical retention for a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thought {
     /// The namespace, by name.
     pub namespace: String,
     /// The schedule in it, by name, if it is about one.
     pub schedule: Option<String>,
-    /// For how many days; none takes away what it has.
+    /// The number of days; `None` removes its own setting.
     pub days: Option<i64>,
 }
 
 impl Commands {
-    /// Says for how many days a namespace keeps what has settled; none is as the server is
-    /// configured. What is older goes with the next round.
+    /// Sets how many days a namespace keeps settled history; `None` means the server's
+    /// configuration. Older history is removed by the next round.
     pub async fn set_retention(
         &self,
         right: &Admin,
@@ -86,9 +86,9 @@ impl Commands {
         Ok(Kept { namespace: namespace.to_owned(), days, effective_days })
     }
 
-    /// What the next round of retention would remove; with a `thought`, if that were so. Of all
-    /// namespaces or of the one of that name: who does not administer the instance is told of one,
-    /// which is that of the thought unless it is named.
+    /// What the next round of retention would remove, or would remove under the retention in
+    /// `thought`. Covers all namespaces or the named one: callers who do not administer the
+    /// instance see only one, by default that of the `thought`.
     pub async fn retention_preview(
         &self,
         right: &Admin,

@@ -1,4 +1,4 @@
-//! Runs that somebody asks for, and runs that somebody wants stopped.
+//! Runs that are started by hand, repeated, or stopped.
 
 use chrono::{DateTime, Utc};
 use entity::{run, schedule};
@@ -16,26 +16,26 @@ use crate::{
     store::{DatabaseTransaction, retention::FireKey, schedules, workflows},
 };
 
-/// A run that was ordered or stopped.
+/// A run that was started or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ordered {
     /// The run.
     pub id: Uuid,
 }
 
-/// A run by hand.
+/// A manual run.
 #[derive(Clone, Debug, Default)]
 pub struct ByHand {
-    /// Laid over the schedule's context, key by key.
+    /// Merged over the schedule's context, key by key.
     pub context: Option<Value>,
-    /// The instant that the run stands for; now without one.
+    /// The scheduled instant of the run; now if `None`.
     pub as_of: Option<DateTime<Utc>>,
     /// Why.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Runs a schedule's workflow once, beside its timing; a paused schedule's too.
+    /// Runs a schedule's workflow once, apart from its timing; also for a paused schedule.
     pub async fn trigger(
         &self,
         right: &Operator,
@@ -94,8 +94,8 @@ impl Commands {
         .await
     }
 
-    /// Does a settled run again, for the same instant and with the same idempotency key, as its
-    /// workflow is defined now.
+    /// Repeats a settled run, for the same instant and with the same idempotency key, with the
+    /// current definition of its workflow.
     pub async fn retry(
         &self,
         right: &Operator,
@@ -116,8 +116,8 @@ impl Commands {
         self.queue(tx, right.who(), run, "run.retry", None, &name, call).await
     }
 
-    /// Does a settled run again from where it failed: as the workflow was defined when it began,
-    /// with the results of the tasks that need not be done again.
+    /// Repeats a settled run from where it failed, with the definition that its workflow had then
+    /// and the results of the tasks that need not be repeated.
     pub async fn rerun_from_failed(
         &self,
         right: &Operator,
@@ -153,8 +153,8 @@ impl Commands {
         self.queue(tx, right.who(), run, "run.rerun", None, &name, call).await
     }
 
-    /// A new run of what `old` was a run of, by that version of its workflow, and the name of its
-    /// subject for the audit log.
+    /// A new run of the same subject as `old`, with that version of its workflow, and the subject's
+    /// name for the audit log.
     async fn again(
         &self,
         tx: &DatabaseTransaction,
@@ -192,7 +192,7 @@ impl Commands {
         Ok((run, name))
     }
 
-    /// Stops a run: one that waits at once, one that is at work through its node.
+    /// Stops a run: a waiting one at once, a running one through its node.
     pub async fn cancel(
         &self,
         right: &Operator,
@@ -232,7 +232,7 @@ impl Commands {
         self.remember(&tx, who, call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_canceller();
-        // One that waited has settled: what waits for it has its turn.
+        // A run that was waiting has settled: what waits for it can proceed.
         self.signals.wake_planner();
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
@@ -268,7 +268,7 @@ impl Commands {
         Ok(ordered)
     }
 
-    /// The version that a new run of the workflow starts with, and its definition.
+    /// The current version of the workflow, with which a new run starts, and its definition.
     async fn current(
         &self,
         tx: &DatabaseTransaction,
@@ -297,7 +297,7 @@ impl Commands {
         serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
     }
 
-    /// The run, if the right holds over it.
+    /// The run, if the permission covers it.
     async fn existing_run(
         &self,
         tx: &DatabaseTransaction,
@@ -310,7 +310,7 @@ impl Commands {
         Ok(run)
     }
 
-    /// The fire that a run repeats, if it is still in the ledger; it stays there from now on.
+    /// The fire that a run repeats, if it is still in the ledger; from now on it is kept there.
     async fn fire_of(
         &self,
         tx: &DatabaseTransaction,
@@ -334,12 +334,12 @@ impl Commands {
     }
 }
 
-/// What the audit log calls a run: by its schedule, if it has one.
+/// The audit log's name for a run: its schedule's, if it has one.
 fn subject(run: &run::Model, schedule: Option<&schedule::Model>) -> String {
     schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name.clone())
 }
 
-/// A run that waits from `now` on; who and what it is for is left to the caller.
+/// A run that waits from `now` on; the caller fills in its subject and origin.
 fn queued(now: DateTime<Utc>) -> run::Model {
     let now = now.into();
     run::Model {

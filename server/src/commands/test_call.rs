@@ -1,8 +1,8 @@
-//! A target tried once, without a schedule and without a run.
+//! Trying a target once, without a schedule and without a run.
 //!
-//! It does what an attempt does: secrets are opened, templates filled in, the request goes through
-//! the same guard. So it may have the same effects, and needs the same right as saving the target.
-//! Nothing of it is kept but its entry in the audit log, which is written before it begins.
+//! It does what an attempt does: secrets are opened, templates are rendered, the request passes the
+//! same guard. So it may have the same effects, and needs the same permission as saving the target.
+//! Nothing of it is kept except its entry in the audit log, which is written before it begins.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,27 +22,27 @@ use crate::{
     vault::{Mask, VaultError, Whose},
 };
 
-/// The largest number of test calls of a node at once.
+/// Maximum number of concurrent test calls on a node.
 pub(super) const AT_ONCE: usize = 4;
-/// The longest that one may take: its caller waits for the answer.
+/// Maximum duration of a test call: its caller waits for the answer.
 const MAX_SECONDS: f64 = 20.0;
-/// The number of lines that are kept: the first.
+/// Maximum number of lines to keep: the first ones.
 const MAX_LINES: usize = 200;
 
-/// A target to be tried.
+/// A target to try.
 #[derive(Clone, Debug)]
 pub struct TestCall {
-    /// The namespace whose secrets it may name, by name.
+    /// The name of the namespace whose secrets it may use.
     pub namespace: String,
-    /// The target, and how long it may take.
+    /// The target, and its timeout.
     pub task: Task,
-    /// What templates call `context`.
+    /// The value of `context` in templates.
     pub context: Option<Value>,
-    /// The schedule that is edited, if one is: masked values stand for those of its task.
+    /// The schedule being edited, if any: masked values stand for those of its task.
     pub schedule_id: Option<Uuid>,
 }
 
-/// What a target did.
+/// The result of a test call.
 #[derive(Debug)]
 pub struct TestCalled {
     /// How it ended, secrets masked.
@@ -54,7 +54,7 @@ pub struct TestCalled {
 }
 
 impl Commands {
-    /// Carries out a target once, from here.
+    /// Carries out a target once, on this node.
     pub async fn test_call(
         &self,
         right: &Editor,
@@ -81,7 +81,7 @@ impl Commands {
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());
         };
-        // Never closed.
+        // The semaphore is never closed.
         let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
         self.note_test_call(right, namespace, &name, &task.target, call).await?;
         let called = self.try_out(namespace, &name, &task, context).await;
@@ -89,7 +89,7 @@ impl Commands {
         called
     }
 
-    /// The definition of the schedule that is edited.
+    /// The definition of the schedule being edited.
     async fn edited(
         &self,
         right: &Editor,
@@ -109,8 +109,8 @@ impl Commands {
         }
     }
 
-    /// Writes down that a target is tried, before it is. A call that is repeated with the same key is
-    /// refused: what the first one answered is not kept.
+    /// Audits the test call before it begins. A call that is repeated with the same key is refused,
+    /// because the first answer is not stored.
     async fn note_test_call(
         &self,
         right: &Editor,
@@ -179,7 +179,7 @@ impl Commands {
         };
         let target = match self.executor.fill_in(&task.target, &names).await {
             Ok(target) => target,
-            // The messages of templates repeat no value of theirs.
+            // Template errors contain no values.
             Err(error) => return Ok(failed(error.to_string())),
         };
         let mask = Mask::of(opened.values());
@@ -191,7 +191,7 @@ impl Commands {
         Ok(TestCalled { outcome: mask.outcome(outcome), took, lines })
     }
 
-    /// The secrets that the target names, or why one cannot be had.
+    /// The secrets that the target names, or why one of them is not available.
     async fn test_secrets(
         &self,
         namespace: Uuid,
@@ -209,7 +209,7 @@ impl Commands {
     }
 }
 
-/// The first lines, masked; the others are read and dropped, so that the target need not wait.
+/// The first lines, masked; the others are read and dropped, so that the target is never blocked.
 async fn kept(mut written: mpsc::Receiver<Line>, mask: &Mask) -> Vec<Line> {
     let mut lines = Vec::new();
     while let Some(line) = written.recv().await {

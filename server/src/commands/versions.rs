@@ -1,8 +1,8 @@
-//! Whether a change may be made of what is there.
+//! Whether a change may be based on the current state of an object.
 
 use super::CommandError;
 
-/// Whether people may change `what`, such as `calendar`: code owns what it declares.
+/// Checks that people may change `what`, such as `calendar`: code owns what it declares.
 pub(crate) fn owned_by_people(
     what: &str,
     name: &str,
@@ -17,8 +17,8 @@ pub(crate) fn owned_by_people(
     }
 }
 
-/// The version of `what` that a change was made from, if the caller says which; it must be the one
-/// that is there.
+/// The version of `what` that a change is based on, if the caller names it; it must be the current
+/// one.
 pub(crate) fn version(
     what: &str,
     expected: impl Into<Option<i32>>,
@@ -30,7 +30,7 @@ pub(crate) fn version(
     }
 }
 
-/// The refusal of a change of `what` that was made from another version than is there.
+/// The refusal of a change of `what` that is based on an outdated version.
 pub(crate) fn stale(what: &str, expected: i32, there: i32) -> CommandError {
     CommandError::Conflict {
         problem: format!("version {there} is there, the change was made from version {expected}"),

@@ -3,24 +3,24 @@ use url::Url;
 
 use super::{BadSetting, listed};
 
-/// The largest number of origins that may be named.
+/// The largest number of origins.
 const MAX_ORIGINS: usize = 100;
 
 /// The GraphQL endpoint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Api {
-    /// Who may ask for the schema.
+    /// Who may introspect the schema.
     pub introspection: Introspection,
     /// Origins whose pages may call `/graphql` with a token: `https://app.example.org`.
     #[serde(deserialize_with = "listed")]
     pub cors_origins: Vec<String>,
 }
 
-/// Who may ask for the schema.
+/// Who may introspect the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Introspection {
-    /// Callers who have signed in.
+    /// Authenticated callers.
     #[default]
     #[serde(rename = "signed-in")]
     SignedIn,
@@ -30,7 +30,7 @@ pub enum Introspection {
 }
 
 impl Api {
-    /// The first of its settings that cannot be.
+    /// The first invalid setting of this section.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         let (field, origins) = ("api.cors_origins", &self.cors_origins);
         if origins.len() > MAX_ORIGINS {

@@ -5,13 +5,13 @@ use url::{Host, Url};
 
 use super::{Backend, Config, MAX_TAGS, Role, Span, Tags};
 
-/// A setting that cannot be: which, what it is, what the limit is and what to do.
+/// An invalid setting: its name, its value, what is wrong with it and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: '{value}' {problem}; {help}")]
 pub struct BadSetting {
     /// As the file names it: `engine.heartbeat_expiry`.
     pub field: &'static str,
-    /// As it is.
+    /// The value.
     pub value: String,
     /// What is wrong with it.
     pub problem: String,
@@ -30,11 +30,11 @@ impl BadSetting {
     }
 }
 
-/// So many schedules may have series of their own.
+/// The largest number of schedules with their own series.
 const MAX_SERIES: usize = 100;
 
 impl Config {
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         self.check_pace()?;
         self.check_sizes()?;
@@ -218,7 +218,7 @@ impl Config {
         between("retention.interval", self.retention.interval, Span::seconds(60), DAY)?;
         between("retention.idempotency", self.retention.idempotency, Span::seconds(60), year)?;
         between("shutdown_grace", self.shutdown_grace, Span(Duration::ZERO), DAY)?;
-        // One late beat must not be a death sentence.
+        // A single late heartbeat must not count as death.
         let least = Span(engine.heartbeat_interval.0 * 3);
         if engine.heartbeat_expiry < least {
             return Err(BadSetting::new(

@@ -4,30 +4,30 @@ use serde::Deserialize;
 
 use super::{BadSetting, listed};
 
-/// How many namespaces, users and programs may be listed.
+/// The largest number of namespaces, users and programs listed.
 const MAX_LISTED: usize = 1_000;
 
-/// Which programs tasks may run on this machine, where `allow_commands` lets them run any.
+/// Which programs tasks may run on this machine, if `allow_commands` is set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
     /// The namespaces whose tasks may run programs; `*` stands for all.
     #[serde(deserialize_with = "listed")]
     pub namespaces: Vec<String>,
-    /// The user that programs run as, where the server may change the user: `carillon-task` if
-    /// absent, or `nobody` where there is no such user.
+    /// The user that programs run as, if the server may change the user; defaults to
+    /// `carillon-task`, or `nobody` if there is no such user.
     pub user: Option<String>,
     /// Further users that a task may name.
     #[serde(deserialize_with = "listed")]
     pub users: Vec<String>,
-    /// The programs that tasks may start, by absolute paths; all if empty.
+    /// The absolute paths of programs that tasks may start; all if empty.
     #[serde(deserialize_with = "listed")]
     pub programs: Vec<String>,
     /// Processes and threads that the programs' user may have; 0 sets no limit.
     pub max_processes: u64,
     /// Files that one process may have open; 0 sets no limit.
     pub max_open_files: u64,
-    /// Bytes that a file may have that a program writes; 0 sets no limit.
+    /// The largest file that a program may write, in bytes; 0 sets no limit.
     pub max_file_bytes: u64,
     /// Bytes of address space that one process may have; 0 sets no limit.
     pub max_memory_bytes: u64,

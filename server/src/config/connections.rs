@@ -1,16 +1,16 @@
 use serde::Deserialize;
 
-/// How many connections and WebSockets the server takes.
+/// Limits on connections and WebSockets to the server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Connections {
-    /// Connections at once; by the number of files that the process may open if absent.
+    /// Connections at once; if absent, derived from the number of files that the process may open.
     pub max: Option<u32>,
-    /// Those of one address; a quarter of all if absent. A trusted proxy has no such limit.
+    /// Connections per address; a quarter of all if absent. A trusted proxy has no such limit.
     pub per_address: Option<u32>,
-    /// WebSockets of one address.
+    /// WebSockets per address.
     pub sockets_per_address: u32,
-    /// WebSockets of one user, service account or token.
+    /// WebSockets per user, service account or token.
     pub sockets_per_person: u32,
 }
 

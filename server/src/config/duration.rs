@@ -2,7 +2,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, de};
 
-/// A duration as people write it: `500ms`, `5s`, `1h30m`, `7d`.
+/// A duration as users write it: `500ms`, `5s`, `1h30m`, `7d`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
@@ -15,7 +15,7 @@ const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl Span {
-    /// So many seconds.
+    /// This many seconds.
     pub const fn seconds(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }
@@ -31,7 +31,7 @@ impl FromStr for Span {
 
 fn parse(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, 0_u64);
-    // Units get smaller from left to right: `30m1h` is a slip of the pen.
+    // Units decrease from left to right: `30m1h` is a mistake.
     let mut last = u64::MAX;
     while !rest.is_empty() {
         let (digits, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);

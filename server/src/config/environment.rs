@@ -1,5 +1,5 @@
-//! Variables of the environment as settings. A variable is a text, and what a setting takes decides
-//! how it is read: where a text is wanted, `0042` stays one and does not become the number 42.
+//! Environment variables as settings. A variable is text, and the setting's type determines how it
+//! is read: for a text setting, `0042` stays text and does not become the number 42.
 
 use figment::{
     Figment,
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::Config;
 
-/// Variables with our prefix that are no settings: the command line or the tests read them, or a
-/// `command` target was given them and calls the command line.
+/// Variables with our prefix that are not settings: they are read by the command line or the tests,
+/// or were passed to a `command` target that calls the command line.
 const NOT_SETTINGS: [&str; 18] = [
     "config",
     "server",
@@ -33,7 +33,7 @@ const NOT_SETTINGS: [&str; 18] = [
     "context_file",
 ];
 
-/// The settings so far, with what the environment says instead.
+/// The settings so far, overridden by the environment.
 pub(super) fn over(settings: Figment) -> Figment {
     let environment = Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__");
     let texts: Vec<(String, String)> = environment
@@ -45,18 +45,19 @@ pub(super) fn over(settings: Figment) -> Figment {
     texts.iter().fold(read, |read, (name, text)| read.merge(Serialized::global(name, text)))
 }
 
-/// Whether a text becomes a number or a truth value on its way.
+/// Whether a text would be converted to a number or a Boolean.
 fn is_misread(text: &str) -> bool {
     matches!(text.parse(), Ok(Value::Num(..) | Value::Bool(..)))
 }
 
-/// Whether the setting of that dotted name takes a text, and this one: it is asked itself, so that
-/// no list of such settings can be forgotten.
+/// Whether the setting with this dotted name accepts this text as text. It tries to deserialize it,
+/// so that no list of such settings has to be maintained.
 fn takes_text(name: &str, text: &str) -> bool {
     let asked = name.rsplit('.').fold(json!(text), |inner, part| json!({ part: inner }));
     match serde_json::from_value::<Config>(asked) {
         Ok(_) => true,
-        // What it wants beside is given elsewhere: a value is read before what is missing is seen.
+        // Other required fields come from elsewhere: a value is read before a missing field is
+        // noticed.
         Err(error) => error.to_string().starts_with("missing field"),
     }
 }

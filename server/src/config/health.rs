@@ -4,37 +4,38 @@ use serde::Deserialize;
 
 use super::Span;
 
-/// From when on `/healthz` says unhealthy.
+/// Thresholds from which `/healthz` reports unhealthy.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Health {
-    /// More missed fires than this in the last hour.
+    /// Unhealthy with more missed fires than this in the last hour.
     pub missed: u64,
-    /// More failed runs than this in the last hour; failed runs are no ill health if absent.
+    /// Unhealthy with more failed runs than this in the last hour; failed runs do not count if
+    /// absent.
     pub failed: Option<u64>,
-    /// More stalled runs than this.
+    /// Unhealthy with more stalled runs than this.
     pub stalled: u64,
-    /// More claimed fires without a run than this.
+    /// Unhealthy with more claimed fires without a run than this.
     pub pending_handoffs: u64,
-    /// A schedule that has been due for longer without being claimed says that no scheduler is
-    /// running, whatever the heartbeats say.
+    /// Unhealthy if a schedule has been due for longer than this without being claimed: then no
+    /// scheduler is running, whatever the heartbeats say.
     pub unclaimed: Span,
-    /// The canary's last success was due longer ago than this.
+    /// Unhealthy if the canary's last success was due longer ago than this.
     pub canary: Span,
-    /// All places of a node, or the share of one target origin or schedule, are taken and runs wait
-    /// for longer than this.
+    /// Unhealthy if runs have waited for longer than this while all places of a node, or the share
+    /// of one target origin or schedule, were taken.
     pub saturated: Span,
-    /// What is otherwise for a namespace that is asked for, by its name.
+    /// Different thresholds for single namespaces, by name.
     pub namespaces: BTreeMap<String, Limits>,
-    /// What is otherwise for a tag that is asked for; it goes before the namespace.
+    /// Different thresholds for single tags; they take precedence over the namespace's.
     pub tags: BTreeMap<String, Limits>,
 }
 
-/// Thresholds of a namespace or of a tag; the general ones where there are none.
+/// Thresholds of a namespace or of a tag; absent ones use the general thresholds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// See [`Health`], for all of them.
+    /// See [`Health`], for all of these.
     pub missed: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
     pub failed: Option<u64>,
@@ -63,7 +64,7 @@ impl Default for Health {
 }
 
 impl Health {
-    /// The thresholds for what is asked for.
+    /// The thresholds for a query.
     pub fn within(&self, namespace: Option<&str>, tag: Option<&str>) -> Self {
         let of_namespace = namespace.and_then(|name| self.namespaces.get(name));
         let of_tag = tag.and_then(|tag| self.tags.get(tag));

@@ -1,28 +1,28 @@
-//! Settings that are secrets: given as they are, or as a file that holds them.
+//! Settings that are secrets: given directly, or as a file that contains them.
 
 use std::{fs::File, io, io::Read, os::unix::fs::MetadataExt, path::PathBuf};
 
 use nix::unistd::geteuid;
 use secrecy::SecretString;
 
-/// The permissions of a file for its group, and for everyone.
+/// Permission bits of a file for its group, and for everyone.
 const GROUP: u32 = 0o070;
 const EVERYONE: u32 = 0o007;
 
 /// Why a file with a secret cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadFile {
-    /// The system does not let this process read it.
+    /// This process may not read it.
     #[error("read {field} '{}': {source}; name a file that this process may read", path.display())]
     Unreadable {
         /// The setting.
         field: &'static str,
-        /// As configured.
+        /// The configured path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file belongs to this user, and others may read it too.
+    /// The file belongs to this user, and others may read it, too.
     #[error(
         "read {field} '{}': its mode {mode:04o} is open to other users of this machine; run \
          'chmod 600 {}'",
@@ -31,17 +31,17 @@ pub enum UnreadFile {
     OpenToOthers {
         /// The setting.
         field: &'static str,
-        /// As configured.
+        /// The configured path.
         path: PathBuf,
-        /// Its permissions.
+        /// Its mode.
         mode: u32,
     },
 }
 
-/// The text itself, or the content of the file without the white space around it.
+/// The text itself, or the content of the file without surrounding whitespace.
 ///
-/// As `ssh` does, it refuses a file of this user that others may read. What belongs to another user
-/// (a file that Kubernetes mounts belongs to root) is that user's to protect.
+/// Like `ssh`, it refuses a file of this user that others may read. Protecting a file of another
+/// user (a file that Kubernetes mounts belongs to root) is up to that user.
 pub(super) fn text(
     field: &'static str,
     text: Option<&SecretString>,
@@ -52,7 +52,7 @@ pub(super) fn text(
     let mut opened = File::open(path).map_err(unreadable)?;
     let found = opened.metadata().map_err(unreadable)?;
     let mode = found.mode() & 0o7777;
-    // A file of root's with the server's group is how an installation keeps a key.
+    // Installations keep keys in a file owned by root with the server's group.
     let others = if geteuid().is_root() { EVERYONE } else { GROUP | EVERYONE };
     if found.is_file() && found.uid() == geteuid().as_raw() && mode & others != 0 {
         return Err(UnreadFile::OpenToOthers { field, path: path.clone(), mode });

@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserializer, de};
 
-/// Reads a list of words: as a list, or as one text with commas, which is how flags and the
-/// environment give it.
+/// Reads a list of words: as a list, or as one comma-separated text, as flags and the environment
+/// supply it.
 pub(super) fn listed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Words;
     impl<'de> de::Visitor<'de> for Words {

@@ -8,40 +8,40 @@ use figment::{
 
 use super::{BadSetting, Config, environment};
 
-/// Read if it exists and no other was asked for.
+/// Read if it exists and no other file is requested.
 const FILE: &str = "carillon.toml";
 
-/// Why there is no configuration. Messages read after "failed to".
+/// Why the configuration could not be loaded. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file that was asked for is not there.
+    /// The requested file does not exist.
     #[error("read the configuration: --config '{}' does not exist", path.display())]
     NoFile {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
     },
-    /// A source has something that does not fit.
+    /// A source contains something invalid.
     #[error("read the configuration: {problem}")]
     Source {
-        /// The setting, where it comes from, and what would fit.
+        /// The setting, its source, and what would be valid.
         problem: String,
     },
-    /// A value cannot be.
+    /// A value is invalid.
     #[error("use the configuration: {0}")]
     Setting(#[from] BadSetting),
 }
 
-/// Where the settings come from, beside the environment.
+/// The sources of settings besides the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The file that was asked for.
+    /// The requested file.
     pub file: Option<PathBuf>,
-    /// Settings by their dotted names: they win over everything.
+    /// Settings by their dotted names; they override everything else.
     pub flags: Vec<(&'static str, serde_json::Value)>,
 }
 
 impl Sources {
-    /// The file that is read: the one that was asked for, or the usual one if it is there.
+    /// The file to read: the requested one, or the default one if it exists.
     pub fn file(&self) -> Option<PathBuf> {
         let usual = || Path::new(FILE).is_file().then(|| PathBuf::from(FILE));
         self.file.clone().or_else(usual)
@@ -67,13 +67,13 @@ impl Config {
     }
 }
 
-/// One variable of the environment that is no setting, such as a client's token.
+/// An environment variable that is not a setting, such as a client's token.
 pub fn variable(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the one layer that reads the environment")]
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// One line: the setting, what is wrong, where it stands.
+/// One line: the setting, what is wrong, and where it is.
 fn problem(error: &figment::Error) -> ConfigError {
     let name = error.path.join(".");
     let problem = if let Kind::UnknownField(field, expected) = &error.kind {
@@ -103,7 +103,7 @@ fn problem(error: &figment::Error) -> ConfigError {
         Some(source) => format!(" (in {source})"),
         None => format!(" (in the {})", metadata.name),
     });
-    // The parser of the file draws several lines: one is enough for a terminal's last line.
+    // The parser's message has several lines; one is enough for an error.
     let one_line = problem.split_whitespace().collect::<Vec<_>>().join(" ");
     ConfigError::Source { problem: format!("{one_line}{}", place.unwrap_or_default()) }
 }

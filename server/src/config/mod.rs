@@ -1,4 +1,5 @@
-//! One struct from file, environment and flags, read and checked once, before anything starts.
+//! One struct with the settings from file, environment and flags, read and checked once at the
+//! start.
 //!
 //! Later sources win: defaults, the TOML file (`--config`, or `carillon.toml` if it exists),
 //! `CARILLON_` variables (`CARILLON_DATABASE__URL` is `database.url`), flags. An unknown key is an
@@ -6,19 +7,19 @@
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults
-//! - `api`: who may ask for the schema, and from which pages
-//! - `connections`: how many of them there may be
-//! - `health`: from when on something is unhealthy
-//! - `duration`: [`Span`], a duration as people write it
-//! - `roles`, `tags`, `listed`: what a node is for, and lists of words
-//! - `redis`: where Redis is, shown without its password
-//! - `oidc`: the provider by which people sign in
+//! - `api`: who may introspect the schema, and which origins may call the API
+//! - `connections`: limits on connections
+//! - `health`: thresholds of health checks
+//! - `duration`: [`Span`], a duration as users write it
+//! - `roles`, `tags`, `listed`: the roles and tags of a node, and lists of words
+//! - `redis`: the address of Redis, displayed without its password
+//! - `oidc`: the identity provider for signing in
 //! - `commands`: which programs tasks may run
-//! - `secrets`: the keys that seal secrets; `key_text`: settings that are secrets
-//! - `smtp`: the server that takes mails
-//! - `watch`: who may read the instruments
-//! - `load`: the sources and their errors; `environment`: the one whose values are all texts
-//! - `check`: what the types cannot say: limits, and settings that must agree
+//! - `secrets`: the encryption keys of secrets; `key_text`: settings that are secrets
+//! - `smtp`: the mail server
+//! - `watch`: who may read health and metrics
+//! - `load`: the sources and their errors; `environment`: the source whose values are all text
+//! - `check`: what types cannot express: limits, and settings that must agree
 
 mod api;
 mod check;

@@ -5,28 +5,27 @@ use serde::Deserialize;
 
 use super::{UnreadFile, key_text};
 
-/// An OpenID Connect provider by which people sign in.
+/// An OpenID Connect provider for signing in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oidc {
-    /// Its address, as its tokens name it.
+    /// Its URL, as in the `iss` claim of its tokens.
     pub issuer: String,
-    /// How it knows this server.
+    /// The client id of this server at the provider.
     pub client_id: String,
-    /// A file with the secret by which this server proves to be that client. A public client has
-    /// none.
+    /// A file with the client secret that authenticates this server. A public client has none.
     #[serde(default)]
     pub client_secret_file: Option<PathBuf>,
-    /// That secret itself, for the environment.
+    /// The client secret itself, for the environment.
     #[serde(default)]
     pub client_secret: Option<SecretString>,
-    /// What people call it: stands on the button.
+    /// The name that the sign-in button shows.
     #[serde(default = "name")]
     pub name: String,
-    /// What is asked for beside `openid`.
+    /// The scopes to request in addition to `openid`.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,
-    /// The claim that new users get their names from.
+    /// The claim from which new users get their names.
     #[serde(default = "name_claim")]
     pub name_claim: String,
     /// The claim with the groups.
@@ -35,23 +34,23 @@ pub struct Oidc {
     /// Whether the provider may be in a private network or on this machine.
     #[serde(default)]
     pub private_addresses: bool,
-    /// What members of groups may do.
+    /// The permissions of group members.
     #[serde(default)]
     pub grants: Vec<GroupGrant>,
 }
 
-/// What members of a group may do.
+/// The permissions of a group's members.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupGrant {
-    /// As the provider spells it.
+    /// The group's name as the provider spells it.
     pub group: String,
-    /// Where; everywhere without one.
+    /// The namespace; every one if absent.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// Which role.
+    /// The role that it grants.
     pub role: GroupRole,
-    /// Whether they see contexts, outputs and logs.
+    /// Whether they may see contexts, outputs and logs.
     #[serde(default)]
     pub sees_payloads: bool,
 }
@@ -60,13 +59,13 @@ pub struct GroupGrant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupRole {
-    /// Look.
+    /// Read.
     Viewer,
     /// Trigger, cancel, retry, pause, resume, backfill.
     Operator,
-    /// Make, change and delete.
+    /// Create, change and delete.
     Editor,
-    /// People, tokens, secrets.
+    /// Manage people, tokens and secrets.
     Admin,
 }
 
@@ -87,7 +86,7 @@ fn groups_claim() -> String {
 }
 
 impl Oidc {
-    /// The secret of the client, if it has one.
+    /// The client secret, if there is one.
     pub fn secret(&self) -> Result<Option<SecretString>, UnreadFile> {
         let (text, file) = (self.client_secret.as_ref(), self.client_secret_file.as_ref());
         key_text::text("oidc.client_secret_file", text, file)

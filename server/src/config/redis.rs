@@ -4,14 +4,14 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, de};
 use url::Url;
 
-/// Where a Redis server is, and how to sign in there. Shown, it is the address alone.
+/// The address and credentials of a Redis server. Displaying it shows only the address.
 #[derive(Clone)]
 pub struct RedisUrl {
     url: SecretString,
     address: String,
 }
 
-/// Not the address of a Redis server. The text is not told: there may be a password in it.
+/// Not a Redis URL. The text is not included: it may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this {problem} (it is not shown, for its password's sake); give redis://HOST:PORT, or \
@@ -23,7 +23,7 @@ pub struct NotRedis {
 }
 
 impl RedisUrl {
-    /// As a client takes it, with the password.
+    /// The URL for a client, with the password.
     pub fn expose(&self) -> &str {
         self.url.expose_secret()
     }

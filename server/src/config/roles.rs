@@ -4,21 +4,21 @@ use serde::{Deserialize, Deserializer};
 
 use super::listed;
 
-/// Something that a process can do for the others.
+/// A role that a process performs for the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Answers GraphQL and serves the console.
     Api,
-    /// Claims what is due, and looks after what was lost and what is old.
+    /// Claims due schedules, recovers lost work and removes old history.
     Scheduler,
-    /// Takes runs.
+    /// Executes runs.
     Worker,
 }
 
 impl Role {
     const ALL: [Self; 3] = [Self::Api, Self::Scheduler, Self::Worker];
 
-    /// As it is written.
+    /// The role's name in the configuration.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Api => "api",
@@ -28,20 +28,20 @@ impl Role {
     }
 }
 
-/// What a process does: at least one thing.
+/// The roles of a process: at least one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Roles([bool; 3]);
 
 impl Roles {
-    /// Everything.
+    /// All roles.
     pub const ALL: Self = Self([true; 3]);
 
-    /// Whether that is among it.
+    /// Whether these include a role.
     pub const fn has(self, role: Role) -> bool {
         self.0[role as usize]
     }
 
-    /// Their words, in a fixed order.
+    /// The names of these roles, in a fixed order.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         Role::ALL.into_iter().filter(move |role| self.has(*role)).map(Role::word)
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Roles {
     }
 }
 
-/// A list that is no choice of roles.
+/// A list that is not a valid choice of roles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{value}' {problem}; give one or more of api, scheduler, worker")]
 pub struct NotRoles {

@@ -17,22 +17,23 @@ use super::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where to listen for HTTP.
+    /// The address and port to listen on for HTTP.
     pub listen: SocketAddr,
-    /// The address that browsers use, if it is another one: behind a proxy that speaks TLS it
-    /// begins with `https://`, and cookies are marked for it.
+    /// The URL that browsers use, if it differs: behind a proxy that terminates TLS it begins with
+    /// `https://`, and cookies are marked as secure.
     pub public_url: Option<String>,
-    /// Names by which the server may be asked beside its addresses, names without a dot, the
-    /// machine's name and that of `public_url`: `*.example.org` is all below, `*` is any.
+    /// Host names that requests may use in addition to the server's addresses, names without a dot,
+    /// the machine's name and that of `public_url`: `*.example.org` covers all subdomains, `*` any
+    /// name.
     #[serde(deserialize_with = "listed")]
     pub allowed_hosts: Vec<String>,
-    /// Proxies whose `X-Forwarded-For` is believed: addresses with the length of their network.
+    /// Proxies whose `X-Forwarded-For` header is trusted: addresses with their prefix length.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether schedules may run programs on this machine.
     pub allow_commands: bool,
     /// See [`Commands`].
     pub commands: Commands,
-    /// How long running work may take to end after a request to stop.
+    /// How long running work may take to finish after a request to stop.
     pub shutdown_grace: Span,
     /// See [`Connections`].
     pub connections: Connections,
@@ -76,11 +77,11 @@ pub struct Config {
     pub api: Api,
     /// See [`Secrets`].
     pub secrets: Secrets,
-    /// See [`Oidc`]. Without it people sign in with passwords only.
+    /// See [`Oidc`]. If absent, people sign in only with passwords.
     pub oidc: Option<Oidc>,
 }
 
-/// Where the state is.
+/// The database, which holds all state.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Database {
@@ -88,24 +89,24 @@ pub struct Database {
     pub url: SecretString,
     /// Whether a start applies pending migrations.
     pub migrate: bool,
-    /// How many connections it keeps at most.
+    /// The largest number of connections in the pool.
     pub connections: u32,
 }
 
-/// This process among others.
+/// This process in the cluster.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Node {
-    /// What operators call it; the host's name and the port if absent.
+    /// Its name for operators; the host's name and the port if absent.
     pub name: Option<String>,
-    /// How many runs it works on at once; the engine's default if absent.
+    /// The largest number of runs it works on at once; the engine's default if absent.
     pub capacity: Option<u32>,
-    /// Up to how many percent of these places one origin or schedule may hold; the engine's default
-    /// if absent.
+    /// The largest percentage of these places that one origin or schedule may hold; the engine's
+    /// default if absent.
     pub max_share: Option<u32>,
-    /// What it does.
+    /// The roles that it performs.
     pub roles: Roles,
-    /// What runs may ask of it.
+    /// The tags that runs can require of it.
     pub tags: Tags,
 }
 
@@ -113,18 +114,18 @@ pub struct Node {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cluster {
-    /// Where heartbeats go, and who claims a fire first is settled.
+    /// Where nodes exchange heartbeats and settle which of them claims a fire first.
     pub backend: Backend,
-    /// `redis://` or `rediss://`, for that backend.
+    /// A `redis://` or `rediss://` URL, for the `redis` backend.
     pub redis_url: Option<RedisUrl>,
-    /// What each of its keys begins with.
+    /// The prefix of all keys.
     pub redis_prefix: String,
-    /// What is due belongs to one node first, so long later to another one too, and after as long
-    /// again to all.
+    /// Due schedules may first be claimed only by their first owner; after this time by a second
+    /// node, too, and after as long again by all.
     pub second_owner_after: Span,
 }
 
-/// Where nodes tell each other that they live.
+/// Where nodes exchange heartbeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -139,22 +140,22 @@ pub enum Backend {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
-    /// Between two signs of life of a node.
+    /// The time between two heartbeats of a node.
     pub heartbeat_interval: Span,
-    /// A node without a sign of life for so long is dead, and what it held is taken over.
+    /// A node without a heartbeat for this long is dead, and its work is taken over.
     pub heartbeat_expiry: Span,
-    /// A claimed fire without a run for so long lost its hand-off.
+    /// A claimed fire without a run for this long has lost its hand-off.
     pub lost_after: Span,
-    /// Between two rounds of recovery.
+    /// The time between two rounds of recovery.
     pub recovery_interval: Span,
 }
 
-/// What zones mean.
+/// The source of time zone rules.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Time {
-    /// A folder as /usr/share/zoneinfo, or a concatenated file, that is taken where it is newer than
-    /// the system's zone data and than what is built in.
+    /// A folder like /usr/share/zoneinfo, or a concatenated file, that is used if it is newer than
+    /// the system's zone data and than the built-in data.
     pub zone_data: Option<PathBuf>,
 }
 
@@ -162,7 +163,7 @@ pub struct Time {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Targets {
-    /// So many bytes of what a program prints, or of an answer.
+    /// The largest number of bytes kept of a program's output, or of a response.
     pub output_limit_bytes: u32,
 }
 
@@ -170,15 +171,15 @@ pub struct Targets {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retention {
-    /// For how many days a namespace without a retention of its own keeps what has settled.
+    /// For how many days a namespace without its own retention keeps settled history.
     pub days: u32,
-    /// Between two rounds of removing.
+    /// The time between two retention rounds.
     pub interval: Span,
-    /// How long the answer to a call with an idempotency key is kept for whoever repeats it.
+    /// How long the answer to a call with an idempotency key is kept for repeated calls.
     pub idempotency: Span,
 }
 
-/// What a namespace may use for which nothing else is set; 0 is without a limit.
+/// Default quotas of namespaces; 0 is no limit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
@@ -186,19 +187,19 @@ pub struct Quotas {
     pub schedules: u64,
     /// Fires a minute.
     pub fires_a_minute: u64,
-    /// Runs at work at the same time.
+    /// Runs at work at once.
     pub live_runs: u64,
     /// Bytes of log lines a day.
     pub log_bytes_a_day: u64,
 }
 
-/// Where `http` targets may go, and whom they trust there.
+/// Where `http` targets may connect, and which certificate authorities they trust.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Egress {
-    /// Loopback and private networks too.
+    /// Whether they may reach loopback and private networks.
     pub private_addresses: bool,
-    /// A file with certificate authorities in PEM that are trusted beside the system's.
+    /// A file with certificate authorities in PEM that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -206,19 +207,19 @@ pub struct Egress {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// How a line is written.
+    /// The format of log lines.
     pub format: LogFormat,
-    /// What is written: a level, or targets with levels.
+    /// The filter: a level, or targets with levels.
     pub filter: String,
 }
 
-/// How a log line is written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text for people.
     Text,
-    /// For programs: one object a line.
+    /// JSON for programs: one object per line.
     Json,
 }
 
@@ -226,15 +227,15 @@ pub enum LogFormat {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Otlp {
-    /// The collector's address; nothing is exported if absent.
+    /// The collector's URL; nothing is exported if absent.
     pub endpoint: Option<String>,
-    /// How it is spoken to.
+    /// The protocol.
     pub protocol: OtlpProtocol,
-    /// The share of the runs that are traced, 0 to 1.
+    /// The share of runs that are traced, 0 to 1.
     pub trace_ratio: f64,
 }
 
-/// How OTLP is carried.
+/// The transport of OTLP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OtlpProtocol {
@@ -246,20 +247,20 @@ pub enum OtlpProtocol {
     Http,
 }
 
-/// What the instruments show beside the usual.
+/// Additional metrics.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Metrics {
-    /// Schedules that have series of their own, as `NAMESPACE/NAME`.
+    /// Schedules with their own series, as `NAMESPACE/NAME`.
     #[serde(deserialize_with = "listed")]
     pub schedules: Vec<String>,
 }
 
-/// A schedule of the server's own that measures how late fires are.
+/// A built-in schedule that measures how late fires are.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Canary {
-    /// Whether it fires, each minute; None leaves it as it is.
+    /// Whether it fires, once a minute; None leaves its state unchanged.
     pub enabled: Option<bool>,
 }
 
@@ -267,17 +268,17 @@ pub struct Canary {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// A folder to serve instead of what is built into the binary.
+    /// A folder to serve instead of the files built into the binary.
     pub dist: Option<PathBuf>,
 }
 
-/// Browsers that are signed in.
+/// Browser sessions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Session {
-    /// A session that is not used for so long ends.
+    /// A session that is unused for this long ends.
     pub idle: Span,
-    /// Every session ends so long after its sign-in.
+    /// Every session ends this long after its sign-in.
     pub absolute: Span,
 }
 
@@ -393,7 +394,7 @@ impl Default for Session {
 }
 
 impl Config {
-    /// What operators call this process when it listens at `listen`.
+    /// The name of this process for operators, when it listens at `listen`.
     pub fn node_name(&self, listen: SocketAddr) -> String {
         self.node.name.clone().unwrap_or_else(|| {
             let host = self.host_name();
@@ -401,12 +402,12 @@ impl Config {
         })
     }
 
-    /// What this machine is called.
+    /// The machine's name.
     pub fn host_name(&self) -> Option<String> {
         hostname::get().ok().and_then(|name| name.into_string().ok())
     }
 
-    /// Whether browsers reach this server by TLS.
+    /// Whether browsers reach this server over TLS.
     pub fn is_secure(&self) -> bool {
         self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }

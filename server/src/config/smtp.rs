@@ -3,34 +3,34 @@ use serde::Deserialize;
 
 use super::check::BadSetting;
 
-/// The server that takes the mails of alerts. Without a host none are sent.
+/// The mail server for alerts. Without a host, no mails are sent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Smtp {
-    /// Its name.
+    /// Its host name or address.
     pub host: Option<String>,
     /// Its port.
     pub port: u16,
-    /// How the connection is kept secret.
+    /// How the connection is encrypted.
     pub tls: SmtpTls,
-    /// Who signs in there; nobody if absent.
+    /// The user to sign in with; no sign-in if absent.
     pub username: Option<String>,
-    /// With which password.
+    /// The password of that user.
     pub password: Option<SecretString>,
-    /// The address that mails come from.
+    /// The sender's address.
     pub from: Option<String>,
 }
 
-/// How a connection to a mail server is kept secret.
+/// How a connection to a mail server is encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SmtpTls {
-    /// It begins in the clear and must change to TLS before anything is said: port 587.
+    /// It begins unencrypted and must switch to TLS before anything is sent: port 587.
     #[default]
     Starttls,
-    /// It is TLS from the first byte: port 465.
+    /// It uses TLS from the first byte: port 465.
     Tls,
-    /// Not at all: for a relay on the same machine.
+    /// Not encrypted: for a relay on the same machine.
     None,
 }
 
@@ -48,7 +48,7 @@ impl Default for Smtp {
 }
 
 impl Smtp {
-    /// The first setting that cannot be.
+    /// The first invalid setting of this section.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         let Some(host) = &self.host else { return Ok(()) };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);

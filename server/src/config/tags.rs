@@ -2,15 +2,15 @@ use serde::{Deserialize, Deserializer};
 
 use super::listed;
 
-/// What a node has that runs may ask for, such as `gpu` or `region=eu`: sorted, each once.
+/// Tags of a node that runs can require, such as `gpu` or `region=eu`: sorted and unique.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tags(pub Vec<String>);
 
-/// The most tags of a node or a workflow.
+/// The largest number of tags of a node or a workflow.
 pub const MAX_TAGS: usize = 32;
 
 impl Tags {
-    /// Sorts them and takes out what is there twice.
+    /// Sorts them and removes duplicates.
     pub fn new(mut words: Vec<String>) -> Self {
         words.sort_unstable();
         words.dedup();
@@ -23,7 +23,7 @@ impl Tags {
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-=:/".contains(&byte))
     }
 
-    /// What a text must be to be a tag.
+    /// The requirements for a tag.
     pub const HELP: &'static str = "use 1 to 64 letters, digits or . _ - = : /";
 }
 

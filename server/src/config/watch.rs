@@ -5,34 +5,34 @@ use serde::Deserialize;
 
 use super::{UnreadFile, check::BadSetting, key_text};
 
-/// A shorter token can be guessed.
+/// The minimum length of a token, so that it cannot be guessed.
 const MIN: usize = 16;
 
-/// Who may read the instruments. Without a token everybody may who reaches the port.
+/// Who may read health and metrics. Without a token, everyone who can reach the port may.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watch {
-    /// A file with the token of whoever watches.
+    /// A file with the token for monitoring.
     pub token_file: Option<PathBuf>,
-    /// That token itself, for the environment.
+    /// The token itself, for the environment.
     pub token: Option<SecretString>,
-    /// A second address to listen at, for probes alone.
+    /// A second address to listen on, only for probes.
     pub listen: Option<SocketAddr>,
 }
 
-/// Why there is no token where one was meant to be.
+/// Why a configured token cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NoToken {
     /// Its file cannot be read.
     #[error(transparent)]
     Unread(#[from] UnreadFile),
-    /// What stands there is none.
+    /// Its content is not a valid token.
     #[error("use watch.token_file: {0}")]
     Bad(#[from] BadSetting),
 }
 
 impl Watch {
-    /// The token, if the instruments are closed to everybody else.
+    /// The token, if one is required to read health and metrics.
     pub fn token(&self) -> Result<Option<SecretString>, NoToken> {
         let (token, file) = (self.token.as_ref(), self.token_file.as_ref());
         let token = key_text::text("watch.token_file", token, file)?;
@@ -40,7 +40,7 @@ impl Watch {
         Ok(token)
     }
 
-    /// The first setting that cannot be.
+    /// The first invalid setting of this section.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         if self.token.is_some() && self.token_file.is_some() {
             let (problem, help) = ("is given twice, as a text and as a file", "leave one out");

@@ -3,42 +3,42 @@ use crate::{model::DefinitionError, store::StoreError};
 /// Why the engine could not do something. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What a run is to carry out.
+    /// The definition of the run's work is invalid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// Another process bears the node's name and lives.
+    /// Another live process uses the node's name.
     #[error(
         "join the nodes: node.name '{name}' is another process's, which {doing}; give this one a \
          name of its own by --node-name, or stop that one first"
     )]
     NameTaken {
-        /// The name.
+        /// The node's name.
         name: String,
-        /// What it is at.
+        /// What the other process is doing.
         doing: &'static str,
     },
-    /// The node could fire at the wrong time.
+    /// The node's clock is wrong, so it could fire at the wrong time.
     #[error(
         "join the nodes: the clock of this machine is {offset}, and more than 5 s are not allowed; \
          set it right (its time service) and start again"
     )]
     ClockOff {
-        /// How far, and on which side.
+        /// How far off the clock is, and in which direction.
         offset: String,
     },
-    /// Parts of a round failed, each for itself; the others were done.
+    /// Parts of a round failed independently; the other parts were done.
     #[error("{}", told(.0))]
     Parts(Vec<(&'static str, EngineError)>),
-    /// The code is wrong.
+    /// A bug in Carillon.
     #[error("go on: a bug in Carillon, logged above; please report it")]
     Defect,
 }
 
 impl EngineError {
-    /// Whether the same call may succeed when it is made again.
+    /// Whether the same call may succeed if it is repeated.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
@@ -49,7 +49,7 @@ impl EngineError {
         }
     }
 
-    /// Why the database cannot serve a call now, if that is all that is wrong.
+    /// Why the database cannot serve a call now, if that is the only problem.
     pub fn unavailable(&self) -> Option<&'static str> {
         match self {
             Self::Store(error) => error.unavailable(),
@@ -60,7 +60,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the database refuses what it was given, and would again.
+    /// Whether the database refuses the data, and would refuse it again.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Store(error) => error.is_refusal(),

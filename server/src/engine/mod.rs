@@ -1,32 +1,33 @@
-//! The engine: services that make what the tables say come true.
+//! The engine: services that carry out what the tables say.
 //!
 //! Promises: every instant at which an enabled schedule is due gets one row in the ledger, written
-//! before anything happens, with a verdict and a reason in the end; nothing runs without one. Each
-//! service is `run_once(now) -> Report` inside one shared loop, woken by signal or by timer. A
-//! wake-up carries no data: what to do is always read afresh from the tables, so a lost wake-up
-//! costs time and a doubled one nothing. What is decided is decided by pure functions (in the
-//! `timetable` crate and in `settle`, `handoff`, `planner`); what is written is written by
-//! the store. The engine knows nothing of GraphQL, HTTP or sessions.
+//! before anything happens, which ends with a verdict and a reason; nothing runs without such a
+//! row. Each service is `run_once(now) -> Report` inside one shared loop, woken by a signal or a
+//! timer. A wake-up carries no data: a service always reads its work afresh from the tables, so a
+//! lost wake-up costs time and a duplicate one nothing. Pure functions make the decisions (in the
+//! `timetable` crate and in `settle`, `handoff`, `planner`); the store does the writing. The engine
+//! knows nothing of GraphQL, HTTP or sessions.
 //!
-//! The services, by what they are for:
+//! The services by purpose:
 //!
-//! - `planning`: what becomes of instants
-//! - `execution`: what becomes of runs
-//! - `cluster`: how nodes share the work, and how one is kept from it that must not schedule
-//! - `alerting`: who is told of what goes wrong, and that all goes well
-//! - `maintenance`: history removed, counted and looked at
+//! - `planning`: decides on instants that are due or were missed
+//! - `execution`: carries out runs
+//! - `cluster`: shares the work among nodes, and keeps a node that must not schedule from doing so
+//! - `alerting`: reports failures to people, and successes to watchdogs
+//! - `maintenance`: removes old history, counts it, and checks the cluster's health
 //!
 //! `jobs` hands attempts to workers.
 //!
-//! What they share: `core`, `service`, `signals` and `settings`; `places` shares a node's capacity
-//! among those that want some, `quotas` say how much of the server a namespace may use. `running`
-//! starts and stops all of them, `stepwise` lets a simulation choose which goes next.
+//! Shared parts: `core`, `service`, `signals` and `settings`; `places` divides a node's capacity
+//! among the namespaces and schedules that compete for it, and `quotas` limits how much of the
+//! server a namespace may use. `running` starts and stops all services; `stepwise` lets a
+//! simulation choose which service runs next.
 //!
-//! A fire's life: `planner` claims it (phase 1), `handoff` makes it a run (phase 2),
-//! `attempt` carries it out, `settler` writes how it ended; `dispatcher` takes runs that
-//! wait for room or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps
-//! the fires that wait for runs in their way and hands on the next when these have settled;
-//! `recovery` finds what a dead process left.
+//! A fire's life: `planner` claims it (phase 1), `handoff` turns it into a run (phase 2), `attempt`
+//! carries the run out, `settler` writes its outcome. `dispatcher` takes runs that wait for
+//! capacity or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps fires
+//! that wait for a blocking run and releases the next one when that run has settled; `recovery`
+//! finds what a dead process left behind.
 
 pub mod alerting;
 pub mod cluster;

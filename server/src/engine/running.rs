@@ -1,4 +1,4 @@
-//! The engine as a whole: started, asked how it is, shut down.
+//! The engine as a whole: start, status and shutdown.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,19 +42,19 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// A running engine. It goes on until [`Engine::shutdown`].
+/// A running engine. It runs until [`Engine::shutdown`].
 #[derive(Debug)]
 pub struct Engine {
     core: Arc<Core>,
-    /// Ends claiming and taking.
+    /// Stops claiming and taking runs.
     stop: CancellationToken,
-    /// Ends the heartbeat, after the last attempt.
+    /// Stops the heartbeat, after the last attempt.
     stop_pulse: CancellationToken,
-    /// Ends the calls to the other nodes, after the last one.
+    /// Stops the calls to the other nodes, after the last call.
     stop_relay: CancellationToken,
-    /// Ends the settler and the log's writer, after everything else.
+    /// Stops the settler and the log writer, after everything else.
     stop_writers: CancellationToken,
-    /// Ends the settler although it has not settled all.
+    /// Stops the settler even if it has not settled everything.
     give_up: CancellationToken,
     services: TaskTracker,
     pulse: TaskTracker,
@@ -69,38 +69,38 @@ pub struct Engine {
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
-/// How the engine is.
+/// The engine's status.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// The node's current life.
     pub node_id: Uuid,
-    /// Whether it claims and takes.
+    /// Whether it claims fires and takes runs.
     pub is_running: bool,
-    /// Attempts that it works on.
+    /// Attempts in progress.
     pub attempts: usize,
-    /// How many it takes at once.
+    /// The maximum number of concurrent attempts.
     pub capacity: usize,
-    /// The planner's rounds, and what the last one did.
+    /// The number of the planner's rounds, and the report of the last one.
     pub planner: (u64, PlannerReport),
-    /// The dispatcher's.
+    /// The same for the dispatcher.
     pub dispatcher: (u64, DispatcherReport),
-    /// Recovery's.
+    /// The same for recovery.
     pub recovery: (u64, RecoveryReport),
-    /// The backfills'.
+    /// The same for backfills.
     pub backfill: (u64, BackfillReport),
-    /// The heartbeat's.
+    /// The same for the heartbeat.
     pub pulse: (u64, PulseReport),
 }
 
-/// Messages on their way to the settler and to the log's writer.
+/// Capacity of the queues to the settler and to the log writer.
 const QUEUE: usize = 4096;
 
 /// How long the services' last rounds and the notice to the other nodes may take.
 const LAST_ROUNDS: Duration = Duration::from_secs(2);
 
-/// Until when the steps of a shutdown end at the latest, counted from the end of the grace: released
-/// attempts end by themselves, those that do not are cut off, what they did is written, and the node
-/// leaves.
+/// Deadlines of the steps of a shutdown, counted from the end of the grace period: first released
+/// attempts end on their own; then the remaining ones are cut off; finally their results are
+/// written, and the node leaves.
 const RELEASED: Duration = Duration::from_secs(2);
 const CUT_OFF: Duration = Duration::from_millis(2_750);
 const WRITTEN: Duration = Duration::from_millis(3_750);
@@ -185,12 +185,12 @@ impl Engine {
         })
     }
 
-    /// What it knows of the other nodes and of itself.
+    /// What this node knows of the other nodes and of itself.
     pub fn cluster(&self) -> Cluster {
         self.core.cluster.clone()
     }
 
-    /// How it is.
+    /// The engine's status.
     pub async fn status(&self) -> Status {
         Status {
             node_id: self.core.node_id().await,
@@ -205,12 +205,12 @@ impl Engine {
         }
     }
 
-    /// Published after each of the planner's rounds: how many there were, what the last one did.
+    /// Published after each planner round: the number of rounds and the report of the last one.
     pub fn planner_reports(&self) -> watch::Receiver<(u64, PlannerReport)> {
         self.planner.clone()
     }
 
-    /// Published after each of recovery's rounds.
+    /// Published after each recovery round.
     pub fn recovery_reports(&self) -> watch::Receiver<(u64, RecoveryReport)> {
         self.recovery.clone()
     }
@@ -220,19 +220,20 @@ impl Engine {
         self.heartbeat.clone()
     }
 
-    /// Published after each of retention's rounds, if there are any.
+    /// Published after each retention round, if retention is on.
     pub fn retention_reports(&self) -> Option<watch::Receiver<(u64, RetentionReport)>> {
         self.retention.clone()
     }
 
-    /// Published after each of the roll-ups' rounds.
+    /// Published after each roll-up round.
     pub fn stats_reports(&self) -> watch::Receiver<(u64, StatsReport)> {
         self.stats.clone()
     }
 
-    /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
-    /// nodes and leaves. All of it ends 4.25 s after the grace, whatever the database and the
-    /// targets do: what has not ended by then, or cannot be written, is left to recovery.
+    /// Stops claiming and taking runs, lets attempts finish within `grace`, releases the rest to
+    /// other nodes and leaves. All of this ends 4.25 s after the grace period, whatever the
+    /// database and the targets do: whatever has not ended by then, or cannot be written, is left
+    /// to recovery.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         let core = &self.core;
         let clock = &core.clock;
@@ -242,7 +243,7 @@ impl Engine {
         core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
-        // The others need not wait until the last attempt here has ended.
+        // The other nodes need not wait until the last attempt here has ended.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
                 tracing::warn!("failed to record that this node shuts down: {error}");
@@ -285,7 +286,7 @@ impl Engine {
             self.relay.wait().await;
             has_left
         };
-        // No failure of the shutdown: the others find out when its heartbeat expires.
+        // This does not fail the shutdown: the other nodes find out when the heartbeat expires.
         match left.limit(leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -308,14 +309,14 @@ impl Engine {
     }
 }
 
-/// A node that has joined, before anything on it goes on.
+/// A node that has joined, before any of its services runs.
 pub(super) struct Joined {
     pub(super) core: Arc<Core>,
-    /// What attempts ask to be settled.
+    /// Settlements that attempts request.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
-    /// What runs of several tasks ask to be written.
+    /// Steps that runs of several tasks request to be written.
     pub(super) to_step: mpsc::Receiver<crate::engine::core::Asked>,
-    /// What attempts print.
+    /// Log output of attempts.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }
 
@@ -334,7 +335,7 @@ pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     Ok(Joined { core, to_settle, to_step, to_write })
 }
 
-/// What wakes a service before its time.
+/// What wakes a service before its next round is due.
 #[derive(Clone, Copy, Debug)]
 enum Wake {
     Planner,
@@ -381,7 +382,7 @@ impl Starter<'_> {
         self.service_if(true, service, wake)
     }
 
-    /// A service that this node does not do has no rounds.
+    /// Does not start a service that this node's roles exclude, so it has no rounds.
     fn service_if<S: Service + 'static>(
         &self,
         does_it: bool,

@@ -16,40 +16,40 @@ use tokio_util::sync::CancellationToken;
 use super::EngineError;
 use crate::clock::Clock;
 
-/// Something that the engine does again and again.
+/// A task that the engine repeats.
 pub(super) trait Service: Send {
-    /// What one round did: the log line, the metric and the test's assertion.
+    /// The result of one round: for the log line, the metric and test assertions.
     type Report: Debug + Default + Clone + Send + Sync + 'static;
 
-    /// For logs.
+    /// The service's name in logs.
     const NAME: &'static str;
 
-    /// Does all that there is to do at `now`.
+    /// Does all the work that is due at `now`.
     fn run_once(
         &mut self,
         now: DateTime<Utc>,
     ) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
-    /// When the next round is wanted, if nothing wakes the service before.
+    /// When the next round is due, if nothing wakes the service before.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
 
-    /// Whether the report is worth a line in the log.
+    /// Whether the report deserves a log line.
     fn is_notable(report: &Self::Report) -> bool;
 }
 
-/// After a failure the next round waits: this long, then twice as long, up to the ceiling, or until
-/// what failed may succeed.
+/// Pauses after a failed round: the first one, doubled after each further failure up to the
+/// longest; a pause also ends when the failed operation may succeed again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a round that is under way when the service stops may go on.
+/// How long a round that is in progress when the service stops may take to finish.
 const LAST_ROUND: Duration = Duration::from_secs(2);
 
-/// What ends a service's waiting.
+/// What ends a service's wait.
 pub(super) struct Wakes<W> {
-    /// Between two rounds.
+    /// Ends the wait between two rounds.
     pub(super) wake: W,
-    /// After a round that failed: the connections to the database were replaced.
+    /// Ends the pause after a failed round: the database connections were replaced.
     pub(super) renewed: Arc<Notify>,
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn drive<S: Service>(
     let mut pause = FIRST_PAUSE;
     let mut failing = Failing::default();
     loop {
-        // Register first, then look at the tables: a wake-up in between is then kept.
+        // Register first, then read the tables, so that a wake-up in between is kept.
         let woken = wake.as_ref().notified();
         let renewed = renewed.notified();
         let round = tokio::select! {
@@ -104,8 +104,8 @@ pub(super) async fn drive<S: Service>(
     }
 }
 
-/// Since when a service fails for a reason that passes. An outage of the database fails every round
-/// of every service: the log has a line when that begins and one when it is over.
+/// Since when a service has been failing for a transient reason. A database outage fails every
+/// round of every service: the log gets one line when the outage begins and one when it ends.
 #[derive(Debug, Default)]
 struct Failing {
     since: Option<Instant>,
@@ -135,7 +135,7 @@ impl Failing {
     }
 }
 
-/// A defect in one round must not end the service for good, unnoticed.
+/// A bug that panics in one round must not end the service for good, unnoticed.
 pub(super) async fn caught<R>(
     round: impl Future<Output = Result<R, EngineError>>,
 ) -> Result<R, EngineError> {
@@ -143,7 +143,7 @@ pub(super) async fn caught<R>(
     round.unwrap_or(Err(EngineError::Defect))
 }
 
-/// A round that is under way when the service stops may finish, but not for ever.
+/// A round that is in progress when the service stops may finish, but only for a limited time.
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
     clock.sleep(LAST_ROUND).await;
@@ -181,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_service_that_failed_goes_on_when_the_connections_are_replaced() {
-        // Its time stands still: no pause ends by itself.
+        // Its time stands still, so no pause ends on its own.
         let clock = ManualClock::new(DateTime::UNIX_EPOCH).clock();
         let (begun, renewed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (reports, mut last) = watch::channel((0, ()));

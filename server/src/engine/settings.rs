@@ -7,57 +7,60 @@ use crate::{
     vault::Vault,
 };
 
-/// What an operator can set about the engine.
+/// The engine settings that an operator can change.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The name that the operator knows the node by. A start under the same name ends the life of
-    /// the process that bore it, once that is gone.
+    /// The node's name, as operators know it. Starting a process under the same name ends the life
+    /// of the previous process with that name once that process is gone.
     pub node_name: String,
-    /// What the node does.
+    /// The roles of the node.
     pub roles: Roles,
-    /// What runs may ask of it.
+    /// The tags that runs can require.
     pub tags: Tags,
-    /// Where heartbeats go instead of into the database, and who goes first for a fire is settled.
+    /// Redis, for heartbeats instead of the database and for the locks that decide who claims a
+    /// fire first.
     pub beacon: Option<Beacon>,
-    /// What is due belongs to one node first, so long later to another one too, and after as long
-    /// again to all.
+    /// A due fire belongs to one node first, after this time also to a second one, and after twice
+    /// this time to every node.
     pub second_owner_after: Duration,
-    /// How many runs the node works on at once. With room for a batch, a batch of short runs needs
-    /// no queue.
+    /// How many runs the node executes at once. If this is larger than a batch, a batch of short
+    /// runs does not have to queue.
     pub capacity: usize,
-    /// Up to how many percent of these one origin or schedule may hold while others could want some.
+    /// The maximum percentage of the capacity that one origin or schedule may hold while others
+    /// compete for it.
     pub max_share: u32,
-    /// How many schedules, intents or runs go into one transaction.
+    /// How many schedules, intents or runs one transaction handles.
     pub batch: u64,
-    /// After how long the planner looks again when nothing is due before.
+    /// How long the planner waits before its next look if nothing is due before.
     pub look_ahead: Duration,
-    /// How often the dispatcher looks for waiting runs when nothing tells it of one.
+    /// How often the dispatcher looks for waiting runs without being woken.
     pub poll: Duration,
-    /// How often the node says that it is alive.
+    /// How often the node sends a heartbeat.
     pub heartbeat_interval: Duration,
-    /// After how long a silence it counts as dead.
+    /// How long a node can be silent before it counts as dead.
     pub heartbeat_expiry: Duration,
-    /// How often recovery looks.
+    /// How often recovery runs.
     pub recovery_interval: Duration,
-    /// How often the node looks in which days of the ledger something is alive.
+    /// How often the node finds out which days of the ledger contain live rows.
     pub lookout_interval: Duration,
-    /// How often what has settled is counted.
+    /// How often settled runs and fires are counted.
     pub stats_interval: Duration,
-    /// How often the quotas that were set are read: after a change a node goes by them this soon.
+    /// How often quotas are read: a changed quota takes effect on a node within this time.
     pub quotas_interval: Duration,
-    /// After how long an intent without a run counts as lost although its node lives.
+    /// How long an intent can stay without a run before it counts as lost even if its node is
+    /// alive.
     pub lost_after: Duration,
-    /// How often recovery tries the same fire or run.
+    /// How often recovery retries the same fire or run.
     pub recovery_attempts: i32,
-    /// Up to how long after the claim, or a run's hand-off, it tries.
+    /// How long after the claim, or after a run's hand-off, recovery retries.
     pub recovery_age: Duration,
-    /// The address that browsers use, for links in messages.
+    /// The URL that browsers use, for links in messages.
     pub public_url: Option<String>,
-    /// What becomes of old history; none keeps everything.
+    /// The retention rules for old history; `None` keeps everything.
     pub retention: Option<Retention>,
-    /// What a namespace may use for which nothing is set.
+    /// The quotas of a namespace that has none of its own.
     pub quotas: Quotas,
-    /// What opens secrets.
+    /// Decrypts secrets.
     pub vault: Vault,
 }
 

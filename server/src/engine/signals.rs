@@ -9,10 +9,11 @@ use chrono::TimeDelta;
 use entity::Timestamp;
 use tokio::sync::Notify;
 
-/// What falls due later than this the other nodes find by their own looks, which are more frequent.
+/// If something falls due later than this, the other nodes find it in their own regular looks,
+/// which are more frequent.
 const SOON: TimeDelta = TimeDelta::minutes(2);
 
-/// Whom a wake-up is for.
+/// The receiver of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -21,9 +22,9 @@ pub(crate) enum Kind {
     Canceller,
     Backfill,
     Pulse,
-    /// Who follows what is written.
+    /// Followers of the change feed.
     Followers,
-    /// Who waits for runs to settle.
+    /// Requests that wait for runs to settle.
     Settled,
 }
 
@@ -78,10 +79,7 @@ impl Kinds {
     }
 }
 
-/// Wakes the services. Cheap to clone; a signal that nobody waits for yet is kept.
-///
-/// What is woken here is woken on the other nodes, too, by the `relay`: which of them has room, or
-/// holds the run, is not known here.
+/// Wakes the services. Cheap to clone; a signal is kept until a service waits for it.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     inner: Arc<Inner>,
@@ -90,14 +88,14 @@ pub struct Signals {
 #[derive(Debug)]
 struct Inner {
     planner: Notify,
-    /// When the planner of this node looks again by itself, in milliseconds; the greatest number
-    /// while it looks, and where there is none.
+    /// When this node's planner looks again unprompted, in milliseconds; `i64::MAX` while it is
+    /// looking, and on nodes without a planner.
     planner_looks_at: AtomicI64,
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
     pulse: Notify,
-    /// What the other nodes are to be told.
+    /// Wake-ups to send to the other nodes.
     to_tell: AtomicU8,
     told: Notify,
 }
@@ -118,17 +116,17 @@ impl Default for Inner {
 }
 
 impl Signals {
-    /// A schedule was made, edited, paused or resumed.
+    /// A schedule was created, edited, paused or resumed.
     pub fn wake_planner(&self) {
         self.wake(Kind::Planner);
     }
 
-    /// Schedules were made, of which the first is due at `at`, and they are committed. A planner
-    /// that looks again before then need not be told: thousands are made in a second, and mostly
-    /// they are due in hours.
+    /// Schedules were created and committed, the first of which is due at `at`. A planner that
+    /// looks again before then need not be woken: thousands of schedules can be created in a
+    /// second, and most are due in hours.
     pub(crate) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
-        // Whoever looks at the tables at this moment may have passed the new rows by. After a step of
-        // the clock a planner may sleep past the instant that it has named.
+        // A planner that is reading the tables right now may have missed the new rows. After a step
+        // of the clock, a planner may sleep past the instant that it has announced.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
         if at.0 < looks_at || looks_at <= now.0 {
             self.wake_here(Kind::Planner);
@@ -138,7 +136,7 @@ impl Signals {
         }
     }
 
-    /// The planner begins to look.
+    /// The planner begins a look.
     pub(crate) fn planner_looks(&self) {
         self.inner.planner_looks_at.store(i64::MAX, Ordering::SeqCst);
     }
@@ -153,12 +151,12 @@ impl Signals {
         self.wake(Kind::Dispatcher);
     }
 
-    /// Somebody asked to stop a run.
+    /// A user or service requested that a run be stopped.
     pub fn wake_canceller(&self) {
         self.wake(Kind::Canceller);
     }
 
-    /// A backfill was made, changed or stopped, or one of its runs has settled.
+    /// A backfill was created, changed or stopped, or one of its runs has settled.
     pub fn wake_backfill(&self) {
         self.wake(Kind::Backfill);
     }
@@ -168,7 +166,8 @@ impl Signals {
         self.tell(kind);
     }
 
-    /// Wakes a service of this node: for what concerns no other, and for what another one said.
+    /// Wakes a service on this node only: for matters that concern no other node, and for wake-ups
+    /// that another node sent.
     pub(crate) fn wake_here(&self, kind: Kind) {
         match kind {
             Kind::Planner => self.inner.planner.notify_one(),
@@ -178,18 +177,18 @@ impl Signals {
             Kind::Pulse => self.inner.pulse.notify_one(),
             // They wait on the store.
             Kind::Followers => {}
-            // The core knows whether anybody does.
+            // The core knows whether any request waits.
             Kind::Settled => {}
         }
     }
 
-    /// Tells the other nodes alone.
+    /// Wakes only the other nodes.
     pub(crate) fn tell(&self, kind: Kind) {
         self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
     }
 
-    /// Waits until there is something to tell the other nodes.
+    /// Waits until there is a wake-up to send to the other nodes.
     pub(crate) async fn something_to_tell(&self) -> Kinds {
         loop {
             let kinds = Kinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
@@ -200,7 +199,7 @@ impl Signals {
         }
     }
 
-    /// A node has joined, drains or has left: look who is there.
+    /// A node has joined, is draining or has left: look at the membership again.
     pub fn wake_pulse(&self) {
         self.wake(Kind::Pulse);
     }

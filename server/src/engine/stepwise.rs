@@ -1,9 +1,10 @@
-//! The engine step by step: for a simulation that decides itself which service of which node goes
-//! next, and where it stops.
+//! The engine step by step: for a simulation that chooses which service of which node runs next,
+//! and where it stops.
 //!
 //! The services are those that [`super::Engine`] starts, on the same core; only the loops around
-//! them are missing. A round may be left waiting in the middle, on the clock or at an edge of the
-//! store, while others go on; to drop it, and then to [`Stepwise::abandon`] the node, is a crash.
+//! them are missing. The simulation can leave a round waiting in the middle, on the clock or at an
+//! edge of the store, while other rounds proceed. Dropping such a round and then calling
+//! [`Stepwise::abandon`] simulates a crash.
 
 use std::sync::Arc;
 
@@ -37,16 +38,16 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// What the services of a node share.
+/// The parts that a node's services share.
 #[derive(Debug)]
 pub struct Stepwise {
     core: Arc<Core>,
-    /// Nobody writes lines down here, but attempts must be able to say that they have none.
+    /// Nothing writes log lines here, but attempts must be able to report that they have none.
     _to_write: mpsc::Receiver<LogMessage>,
 }
 
 impl Stepwise {
-    /// Joins the nodes; gives each service, to be carried on by hand.
+    /// Joins the cluster; returns the services, to be driven by the caller.
     pub async fn join(
         settings: Settings,
         store: Store,
@@ -80,7 +81,7 @@ impl Stepwise {
         Ok((Self { core, _to_write: to_write }, steps))
     }
 
-    /// The services that tell people, to be carried on by hand; nothing else waits for them.
+    /// The services that send alerts, to be driven by the caller; no other service waits for them.
     pub fn alerting(&self) -> [Step; 2] {
         [
             Step::of(Alerts::new(self.core.clone())),
@@ -88,7 +89,7 @@ impl Stepwise {
         ]
     }
 
-    /// The service that calls watchdogs, to be carried on by hand.
+    /// The service that pings watchdogs, to be driven by the caller.
     pub fn pings(&self) -> Step {
         Step::of(Pings::new(self.core.clone()))
     }
@@ -98,17 +99,17 @@ impl Stepwise {
         self.core.node_id().await
     }
 
-    /// What it knows of the other nodes and of its own clock.
+    /// What the node knows of the other nodes and of its own clock.
     pub fn cluster(&self) -> Cluster {
         self.core.cluster.clone()
     }
 
-    /// How many attempts have not come to their end.
+    /// The number of attempts that have not ended.
     pub fn attempts(&self) -> usize {
         self.core.attempts.len()
     }
 
-    /// The services that a signal has woken since this was asked last, by their names.
+    /// The names of the services that a signal has woken since the last call.
     pub fn woken(&self) -> Vec<&'static str> {
         let signals = &self.core.signals;
         [
@@ -129,8 +130,8 @@ impl Stepwise {
         self.core.registry.stop(StopReason::Lost, |_| true);
     }
 
-    /// Stops the attempts for other nodes to go on with, as a shutdown does. What they ask to be
-    /// settled must still be settled, and then the node can [`Stepwise::leave`].
+    /// Stops the attempts so that other nodes can continue them, as a shutdown does. The
+    /// settlements that they request must still be written; then the node can [`Stepwise::leave`].
     pub fn release(&self) {
         self.core.registry.stop(StopReason::Released, |_| true);
     }
@@ -157,18 +158,18 @@ impl Step {
         self.name
     }
 
-    /// Does all that there is to do at `now`; says what that was, if it is worth telling.
+    /// Does all the work that is due at `now`; returns its report if it is notable.
     pub async fn once(&mut self, now: DateTime<Utc>) -> Result<Option<String>, EngineError> {
         self.rounds.once(now).await
     }
 
-    /// When the next round is wanted.
+    /// When the next round is due.
     pub fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         self.rounds.next(now)
     }
 }
 
-/// A service whose reports are only told.
+/// A service whose reports are only printed.
 trait Rounds: Send {
     fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>>;
     fn next(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
@@ -187,7 +188,7 @@ impl<S: Service> Rounds for S {
     }
 }
 
-/// The settler: a round settles what has come in.
+/// The settler: a round settles everything that has arrived.
 struct Settling {
     core: Arc<Core>,
     to_settle: mpsc::Receiver<Settlement>,
@@ -208,7 +209,7 @@ impl Service for Settling {
         Ok(Settled { attempts })
     }
 
-    /// Whatever comes in is settled at once.
+    /// Whatever arrives is settled at once.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }
@@ -218,7 +219,7 @@ impl Service for Settling {
     }
 }
 
-/// The writer of what runs of several tasks do: a round writes what has come in.
+/// The writer of flow steps: a round writes everything that has arrived.
 struct Stepping {
     core: Arc<Core>,
     to_step: mpsc::Receiver<crate::engine::core::Asked>,
@@ -239,7 +240,7 @@ impl Service for Stepping {
         Ok(Stepped { steps })
     }
 
-    /// Whatever comes in is written at once.
+    /// Whatever arrives is written at once.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }

@@ -18,7 +18,7 @@ pub struct BadInput {
     pub value: String,
     /// What is wrong with it.
     pub problem: String,
-    /// What would be right.
+    /// What would be valid.
     pub help: String,
     /// The bytes within the value that are wrong, where one place can be named.
     pub position: Option<Range<usize>>,
@@ -41,13 +41,13 @@ impl BadInput {
         }
     }
 
-    /// The same error about a field that stands inside `parent`.
+    /// The same error for a field inside `parent`.
     pub(crate) fn inside(mut self, parent: &str) -> Self {
         self.field = format!("{parent}.{}", self.field);
         self
     }
 
-    /// What the executor says about the target of the task `field`.
+    /// Converts an error of the executor about the target of the task `field`.
     pub(crate) fn target(field: &str, error: TargetError) -> Self {
         match error {
             TargetError::Invalid { field: inner, problem, help } => {
@@ -64,7 +64,7 @@ impl BadInput {
         }
     }
 
-    /// What the calculator of time says about the calendars of a schedule.
+    /// Converts an error of the `timetable` crate about a schedule's calendars.
     pub(crate) fn of_calendars(error: timetable::TimingError) -> Self {
         Self { field: error.field.clone(), ..Self::timing(error) }
     }
@@ -91,17 +91,17 @@ fn api_name(field: &str) -> &str {
     }
 }
 
-/// The value as an error repeats it: not at all where there is none, or none that may be shown.
+/// The value for an error message; empty if there is none, or none that may be shown.
 fn quoted(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" {value:?}") }
 }
 
-/// At most 64 characters, with a mark where more was.
+/// At most 64 characters, with a mark where the rest was cut.
 pub(crate) fn cut(value: &str) -> String {
     shortened(value, ECHO)
 }
 
-/// At most `max` characters, with a mark where more was.
+/// At most `max` characters, with a mark where the rest was cut.
 pub(crate) fn shortened(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();

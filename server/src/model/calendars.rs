@@ -1,10 +1,10 @@
-//! Compiled calendars, by key and version: a calendar is compiled once, and one that was changed
-//! is not taken for what it was. Only rows that are committed may be kept: a version that was taken
-//! back is given again to another definition.
+//! Compiled calendars, by key and version: a calendar is compiled once, and a changed one is
+//! compiled again. Only committed rows may be cached: the version number of a rolled-back change is
+//! later used for another definition.
 //!
-//! Whoever asks about instants of the past says from when on, and gets calendars that know what they
-//! were: each instant is judged by what was in force at it, however late somebody comes to it. Where
-//! nothing has changed since, which is nearly always, that costs nothing.
+//! A caller that asks about past instants says from when on, and gets calendars that know their
+//! earlier versions: each instant is judged by the version in force at it, however late it is
+//! processed. If nothing has changed since, which is nearly always the case, that costs nothing.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::store::{StoreError, calendars};
 
-/// The calendars that were used lately.
+/// A cache of recently used calendars.
 #[derive(Debug, Default)]
 pub struct Calendars {
     known: Mutex<HashMap<Uuid, (i32, Compiled)>>,
@@ -27,15 +27,15 @@ pub struct Calendars {
 /// A calendar, or why it cannot be used.
 type Compiled = Result<Arc<Calendar>, TimingError>;
 
-/// Some calendars as they are now.
+/// Some current calendars.
 pub type Current = HashMap<Uuid, Compiled>;
 
-/// So many are kept; then all are forgotten, which costs a few reads.
+/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
 const KEPT: usize = 1_000;
 
 impl Calendars {
     /// The calendars of `ids` as `connection` sees them, for instants from `since` on: no statement
-    /// for none, one for those that are known, two otherwise, and one more if any has changed since.
+    /// for none, one for cached ones, two otherwise, and one more if any has changed since.
     pub async fn current<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -84,7 +84,7 @@ impl Calendars {
     }
 }
 
-/// The calendars of those keys as `connection` sees them, for instants from `since` on; not kept.
+/// The calendars of those keys as `connection` sees them, for instants from `since` on; not cached.
 pub async fn read<C: ConnectionTrait>(
     connection: &C,
     keys: Option<&Keys>,
@@ -98,10 +98,10 @@ pub async fn read<C: ConnectionTrait>(
     Ok(current)
 }
 
-/// Later than any instant: for whoever asks about none of the past.
+/// Later than any instant: for callers that ask about no past instants.
 pub const NOW: Timestamp = Timestamp(i64::MAX);
 
-/// Lets those of `changed` know what they were at the instants from `since` on.
+/// Adds to those in `changed` their versions at the instants from `since` on.
 async fn add_past<C: ConnectionTrait>(
     connection: &C,
     current: &mut Current,
@@ -117,7 +117,7 @@ async fn add_past<C: ConnectionTrait>(
         if row.ended_at > since {
             rows.push(row);
         } else {
-            // Neither it nor what was before it is in force at any of them.
+            // Neither it nor its earlier versions are in force at any of these instants.
             rows.clear();
         }
     }
@@ -134,7 +134,7 @@ async fn add_past<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The keys that any of some schedules names.
+/// The keys that any of the given schedules names.
 pub fn named<'a>(keys: impl Iterator<Item = &'a Option<Keys>>) -> HashSet<Uuid> {
     keys.flatten().flat_map(|keys| keys.0.iter().copied()).collect()
 }
@@ -153,7 +153,7 @@ pub fn with(
     timetable.with_calendars(found.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// A row's calendar, not kept: for rows that a transaction may yet take back.
+/// A row's calendar, not cached: for rows whose transaction may still be rolled back.
 pub fn compile(row: &calendar::Model) -> Compiled {
     of_definition(&row.name, row.mode, &row.definition)
 }

@@ -1,5 +1,5 @@
-//! The small rules that many inputs share. Each answers with an error that names the field, the
-//! value, the limit and what to do.
+//! Small rules that many inputs share. Each returns an error that names the field, the value, the
+//! limit and what to do.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::BadInput;
 use crate::target;
 
-/// A name of a schedule, workflow, module, task or tag: it stands in URLs, file names and shells.
+/// Checks the name of a schedule, workflow, module, task or tag: it is used in URLs, file names and
+/// shells.
 pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     let help = "use 1 to 128 of A-Z a-z 0-9 . _ / - with a letter or digit first and last";
     let problem = if value.is_empty() {
@@ -22,7 +23,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     {
         "does not begin and end with a letter or digit"
     } else if Uuid::try_parse(value).is_ok() {
-        // Where an id or a name may be given, it would be taken for the id of another.
+        // Where an id or a name may be given, it would be taken for the id of another object.
         "has the form of an id"
     } else {
         return Ok(());
@@ -35,7 +36,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     Err(error)
 }
 
-/// A text for people.
+/// Checks a text for people.
 pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput> {
     let length = value.chars().count();
     if length > most {
@@ -48,7 +49,7 @@ pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput
     Ok(())
 }
 
-/// A reason for people that must be given.
+/// Checks a required reason for people.
 pub(crate) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
     if value.trim().is_empty() {
         let help = "say why: whoever is on call next will ask";
@@ -57,7 +58,7 @@ pub(crate) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
     text(field, value, 500)
 }
 
-/// A whole number of `unit` within bounds.
+/// Checks that a whole number of `unit` is within bounds.
 pub(crate) fn number(
     field: &str,
     value: i64,
@@ -73,7 +74,7 @@ pub(crate) fn number(
     Err(BadInput::new(field, value, problem, help))
 }
 
-/// The context of a schedule or run: a JSON object of at most 256 KiB.
+/// Checks the context of a schedule or run: a JSON object of at most 256 KiB.
 pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadInput> {
     const MAX: usize = 256 * 1024;
     if !value.is_object() {
@@ -94,7 +95,7 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
     nests(field, &text)
 }
 
-/// JSON that is to be read again nests no deeper than is read.
+/// Checks that JSON nests no deeper than can be read again.
 pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     let levels = target::nesting(json.as_bytes());
     if levels <= target::MAX_NESTING {
@@ -104,7 +105,7 @@ pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     Err(BadInput::new(field, "", target::too_deep(levels), help))
 }
 
-/// Whether a text somewhere inside has a NUL character: PostgreSQL cannot keep it.
+/// Whether a text somewhere inside contains NUL, which PostgreSQL cannot store.
 pub(crate) fn has_nul(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::String(text) => text.contains('\0'),
@@ -118,7 +119,7 @@ pub(crate) fn has_nul(value: &serde_json::Value) -> bool {
     }
 }
 
-/// Checks a retention of somebody.
+/// Checks the retention of a namespace or schedule.
 pub(crate) fn check_days(field: &str, days: Option<i64>) -> Result<Option<i32>, BadInput> {
     if let Some(days) = days {
         number(field, days, 1..=3_650, "days")?;

@@ -2,13 +2,13 @@
 //!
 //! - `definition`: the tasks of a workflow, and how they depend on one another
 //! - `spec`: a schedule's definition, wherever it came from
-//! - `calendars`: what suppresses fires, compiled; it knows what it was
-//! - `ping`: whom a schedule calls about its runs; `context`: what runs are given
+//! - `calendars`: compiled calendars, with their earlier versions
+//! - `ping`: the addresses that a schedule calls about its runs; `context`: the context of runs
 //! - `quotas`, `retention`: how much a namespace may use, and how long its history is kept
-//! - `usual`: how long runs usually take, and what that says of one that goes on
-//! - `slots`: the interval in which runs fit
-//! - `bad_input`: a value that cannot be accepted; `check`: the small rules that many inputs share
-//! - `naming`: fields as each surface spells them
+//! - `usual`: usual durations of runs, and estimates for running ones
+//! - `slots`: intervals in which runs fit
+//! - `bad_input`: a value that cannot be accepted; `check`: small rules that many inputs share
+//! - `naming`: how each surface spells fields
 
 mod bad_input;
 pub mod calendars;

@@ -1,11 +1,11 @@
 //! The names of fields as each surface spells them: a definition is stored in snake case, the API
-//! takes camel case and seconds, a module file takes durations under shorter keys. An error names
-//! the field that its reader wrote.
+//! uses camel case and seconds, a module file has durations under shorter keys. An error names the
+//! field as its reader wrote it.
 
-/// A name as it is stored, in the API, and in a module file.
+/// A name in storage, in the API, and in a module file.
 type Name = (&'static str, &'static str, &'static str);
 
-/// Those that differ between surfaces.
+/// The names that differ between surfaces.
 const NAMES: [Name; 38] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
@@ -47,7 +47,7 @@ const NAMES: [Name; 38] = [
     ("", "digestSeconds", "digest"),
 ];
 
-/// What stands behind these are names that the user chose.
+/// The keys below these are names that the user chose.
 const CHOSEN_BEHIND: [&str; 3] = ["headers", "env", "environment"];
 
 /// The field of a stored task or workflow, as the API spells it.

@@ -1,4 +1,4 @@
-//! Whom a schedule calls about its runs.
+//! The addresses that a schedule calls about its runs.
 
 use entity::ping::Event;
 use schemars::JsonSchema;
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::target::{Http, Method, Secret, Target};
 
-/// Whom a schedule calls. An address may name secrets, as in
+/// The addresses that a schedule calls. An address may name secrets, as in
 /// `https://watchdog.example/{{ secrets.nightly }}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ping {
-    /// When a run has succeeded.
+    /// Called when a run has succeeded.
     pub success: Secret,
-    /// When a run starts.
+    /// Called when a run starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Secret>,
-    /// When a run has failed, or timed out, after all of its attempts.
+    /// Called when a run has failed, or timed out, after all of its attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Secret>,
 }
 
 impl Ping {
-    /// The address for that, if there is one.
+    /// The address for that event, if there is one.
     pub fn address(&self, event: Event) -> Option<&Secret> {
         match event {
             Event::Start => self.start.as_ref(),
@@ -31,7 +31,7 @@ impl Ping {
         }
     }
 
-    /// All addresses, by their fields.
+    /// All addresses, with their fields.
     pub fn addresses(&self) -> impl Iterator<Item = (&'static str, &Secret)> {
         let all = [
             ("success", Some(&self.success)),

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a namespace may use. None is without a limit.
+/// The quotas of a namespace. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quotas {
     /// Schedules that are not deleted.
     pub schedules: Option<i64>,
-    /// Fires a minute: of all schedules together in their busiest minutes when they are saved, and
-    /// of those that start when they are claimed.
+    /// Fires a minute: when schedules are saved, of all schedules together in their busiest
+    /// minutes; when fires are claimed, of those that start.
     pub fires_a_minute: Option<i64>,
     /// Runs at work at the same time.
     pub live_runs: Option<i64>,
@@ -16,8 +16,8 @@ pub struct Quotas {
     pub log_bytes_a_day: Option<i64>,
 }
 
-/// The quotas that were set for a namespace: 0 is without a limit, what is absent is as the server
-/// is configured.
+/// The quotas that were set for a namespace: 0 means no limit, an absent one falls back to the
+/// server's configuration.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "Quotas says it")]
@@ -33,12 +33,12 @@ pub struct OwnQuotas {
 }
 
 impl OwnQuotas {
-    /// As the column of the namespace has them. What cannot be read sets nothing.
+    /// Parses the namespace's column. An unreadable value sets nothing.
     pub fn of_column(column: Option<&serde_json::Value>) -> Self {
         column.and_then(|json| Self::deserialize(json).ok()).unwrap_or_default()
     }
 
-    /// What holds where the server is configured with `usual`.
+    /// The effective quotas, with the server's configuration `usual`.
     pub fn over(self, usual: Quotas) -> Quotas {
         let one = |own: Option<i64>, usual: Option<i64>| match own {
             None => usual,

@@ -5,9 +5,9 @@ use std::time::Duration;
 /// What an operator can set about retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// For how many days a namespace without a retention of its own keeps settled history.
+    /// How many days a namespace without its own retention keeps settled history.
     pub days: i32,
-    /// Between two rounds.
+    /// Time between two rounds.
     pub interval: Duration,
     /// How long the answer to a call with an idempotency key is kept.
     pub answers: Duration,

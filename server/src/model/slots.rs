@@ -1,11 +1,11 @@
-/// Intervals that people choose, in seconds.
+/// Common intervals, in seconds.
 const ROUND: [i64; 26] = [
     1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600, 5_400, 7_200,
     10_800, 14_400, 21_600, 28_800, 43_200, 86_400, 604_800,
 ];
 
-/// The shortest round interval, in seconds, in which a run fits that ends `span_ms` after it was due.
-/// None if it takes longer than a week.
+/// The shortest common interval, in seconds, that fits a run that ends `span_ms` after it was due;
+/// `None` if it takes longer than a week.
 pub fn fitting_interval(span_ms: i64) -> Option<i64> {
     ROUND.into_iter().find(|seconds| seconds * 1_000 >= span_ms)
 }

@@ -1,8 +1,8 @@
 //! A schedule's whole definition, wherever it came from: the API, a module file, a row.
 //!
-//! Create, update and deploy all end in one [`Spec`], so they validate alike, and what a change
-//! changed is the difference of two of them. As JSON it is the snapshot that history keeps, and
-//! that a rollback reads again.
+//! Create, update and deploy all result in a [`Spec`], so they are validated alike, and a change is
+//! the difference of two of them. As JSON it is the snapshot that the history stores and a rollback
+//! reads.
 
 use std::time::Duration;
 
@@ -16,43 +16,43 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadInput, Ping, check};
 
-/// Fires that wait under `buffer_all` without a limit of its own.
+/// The default limit of waiting fires under `buffer_all`.
 pub(crate) const USUAL_LIMIT: i32 = 100;
 
-/// What a schedule is, apart from what it runs and where it stands.
+/// The definition of a schedule, apart from what it runs and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Unique among the namespace's schedules.
     pub name: String,
     /// For people.
     pub note: String,
-    /// For finding it again.
+    /// For searching.
     pub tags: Vec<String>,
     /// When it is due.
     pub timing: Timing,
     /// The names of the calendars that suppress some of its fires.
     #[serde(default)]
     pub calendars: Vec<String>,
-    /// After so many fires that started none is left.
+    /// No fires remain after this number of started ones.
     #[serde(default)]
     pub max_fires: Option<i64>,
     /// What to do about missed fires.
     pub misfire: Misfire,
     /// What to do about a fire while a run is alive.
     pub overlap: Overlap,
-    /// For `buffer_all`: how many fires wait at the most.
+    /// For `buffer_all`: the maximum number of waiting fires.
     pub buffer_limit: Option<i64>,
-    /// The concurrency group that its runs share a limit with, by name.
+    /// The name of the concurrency group whose limit its runs share.
     pub group: Option<String>,
-    /// Of its runs that wait: those of a higher priority are taken first.
+    /// Of the waiting runs, those with a higher priority are taken first.
     pub priority: i64,
-    /// A fire that has not started so long after it was due is skipped.
+    /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<i64>,
     /// JSON object that travels with each run.
     pub context: serde_json::Value,
-    /// For how many days what has settled is kept; as the namespace's without.
+    /// How many days settled history is kept; `None` for the namespace's.
     pub retention_days: Option<i64>,
-    /// Whom it calls.
+    /// The watchdog addresses that it calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<Ping>,
 }
@@ -60,34 +60,34 @@ pub struct Spec {
 /// When a schedule is due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Cron, nickname, `@every` or `@at`: in union.
+    /// Cron, nickname, `@every` or `@at`, combined as a union.
     pub expressions: Vec<String>,
     /// IANA name.
     pub zone: String,
-    /// A fixed local time that the clock skips.
+    /// What to do about a fixed local time that the clock skips.
     pub gap: DstGap,
-    /// A fixed local time that the clock repeats.
+    /// What to do about a fixed local time that the clock repeats.
     pub overlap: DstOverlap,
-    /// Fires from here on.
+    /// Fires from this instant on.
     pub start_at: Option<DateTime<Utc>>,
-    /// Fires before here only.
+    /// Fires only before this instant.
     pub end_at: Option<DateTime<Utc>>,
-    /// Each fire is due up to so much after its scheduled time.
+    /// The maximum delay of a fire after its scheduled time.
     pub jitter_seconds: i64,
 }
 
 /// What to do about fires that were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misfire {
-    /// Which of them run.
+    /// Which missed fires run.
     pub catch_up: CatchUp,
     /// A fire claimed later than this after its due time was missed.
     pub grace_seconds: i64,
-    /// For `all`: how many run at the most.
+    /// For `all`: the maximum number that run.
     pub max: i64,
     /// For `all`: the time between two of them.
     pub spacing_seconds: i64,
-    /// What was missed longer ago than this never runs.
+    /// Instants missed longer ago than this never run.
     pub window_seconds: i64,
 }
 
@@ -103,19 +103,19 @@ impl Default for Misfire {
     }
 }
 
-/// The limit of a buffer that has one: what is given, or 100 where nothing is.
+/// The effective limit of a buffer: the given one, or 100 for `buffer_all`.
 pub(crate) fn buffer_limit(overlap: Overlap, given: Option<i64>) -> Option<i64> {
     given.or((overlap == Overlap::BufferAll).then_some(USUAL_LIMIT.into()))
 }
 
-/// So many tags a schedule may have.
+/// Maximum number of tags of a schedule.
 pub(crate) const MAX_TAGS: usize = 32;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
 impl Spec {
-    /// A schedule of that name by that expression in UTC, and all else as it usually is.
+    /// A schedule of that name with that expression in UTC, and defaults for everything else.
     pub fn on(name: &str, expression: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -144,15 +144,17 @@ impl Spec {
         }
     }
 
-    /// Whether fires under both come at the same instants, are decided alike and run with the same
-    /// context: then an edit from one to the other leaves the fires of the schedule as they are.
+    /// Whether the fires under both definitions come at the same instants, are decided alike and
+    /// run with the same context: then an edit from one to the other leaves the schedule's fires as
+    /// they are.
     ///
-    /// What people only read (name, note, tags) and what says only when a run gets its turn
-    /// (priority, group), how long it is kept (retention) or who is told of it (ping) leaves them so:
-    /// no fire that is on its way may be lost for that. All else does not: what was claimed under one
-    /// rule is not to run under another. What they run is not part of a [`Spec`].
+    /// Fields that people only read (name, note, tags), or that only affect when a run gets its
+    /// turn (priority, group), how long it is kept (retention) or which addresses are called (ping)
+    /// make no difference: no fire in progress may be lost because of them. All other fields do: a
+    /// fire that was claimed under one rule must not run under another. What the schedule runs is
+    /// not part of a [`Spec`].
     pub(crate) fn has_the_fires_of(&self, other: &Self) -> bool {
-        // Each field by its name: a new one must be thought about.
+        // Each field is listed by name, so that a new one must be considered.
         let Self {
             name: _,
             note: _,
@@ -180,7 +182,7 @@ impl Spec {
             && *context == other.context
     }
 
-    /// Checks all but the timing, which the calculator checks when it compiles it.
+    /// Checks everything but the timing, which the calculator checks when it compiles it.
     pub(crate) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
@@ -219,8 +221,8 @@ impl Spec {
         check::context("context", &self.context)
     }
 
-    /// The definition that a row holds, without the names of its calendars and of its group: they
-    /// stand in tables of their own, and `Commands::spec_of` knows them.
+    /// The definition in a row, without the names of its calendars and of its group: they are in
+    /// other tables, and `Commands::spec_of` adds them.
     pub fn of(row: &Model) -> Self {
         Self {
             name: row.name.clone(),
@@ -255,7 +257,7 @@ impl Spec {
         }
     }
 
-    /// The columns that the definition fills, apart from the keys of the calendars and the group.
+    /// The columns of the definition, apart from the keys of the calendars and the group.
     pub(crate) fn columns(&self) -> ActiveModel {
         let timing = &self.timing;
         ActiveModel {
@@ -290,12 +292,12 @@ impl Spec {
 }
 
 impl Timing {
-    /// Checks what the calculator does not.
+    /// Checks the part that the calculator does not check.
     pub fn check(&self) -> Result<(), BadInput> {
         check::number("timing.jitterSeconds", self.jitter_seconds, 0..=DAY, "seconds")
     }
 
-    /// What the calculator is asked about a schedule with this key and this anchor.
+    /// The calculator's input for a schedule with this key and this anchor.
     pub fn definition(&self, id: uuid::Uuid, anchor: DateTime<Utc>) -> timetable::Definition {
         timetable::Definition {
             expressions: self.expressions.clone(),
@@ -314,7 +316,7 @@ impl Timing {
             anchor,
             start: self.start_at,
             end: self.end_at,
-            // Out of bounds it is refused by `check`, wherever it comes from.
+            // A value out of bounds is refused by `check`, wherever it comes from.
             jitter: Duration::from_secs(u64::try_from(self.jitter_seconds).unwrap_or(0)),
             seed: id.into_bytes(),
         }

@@ -1,10 +1,10 @@
-/// The value that so many of a hundred do not exceed; None if there are none. Of sorted values.
+/// A percentile of sorted values; `None` if there are none.
 pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()
 }
 
-/// How long the runs of a schedule usually take: the durations of those that succeeded, in
+/// How long the runs of a schedule usually take: the durations of the successful ones, in
 /// milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usual {
@@ -13,10 +13,10 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// Fewer runs do not show what is usual.
+    /// Fewer runs than this do not show what is usual.
     pub const MIN_RUNS: usize = 5;
 
-    /// Of durations in any order; None of fewer than [`Usual::MIN_RUNS`].
+    /// From durations in any order; `None` for fewer than [`Usual::MIN_RUNS`].
     pub fn of(mut durations: Vec<i64>) -> Option<Self> {
         durations.sort_unstable();
         (durations.len() >= Self::MIN_RUNS).then_some(Self { durations })
@@ -32,21 +32,21 @@ impl Usual {
         percentile(&self.durations, 95).unwrap_or_default()
     }
 
-    /// How many times its usual duration a run has taken. What usually takes less than a
-    /// millisecond counts as one.
+    /// How many times its usual duration a run has taken. A usual duration below a millisecond
+    /// counts as one.
     pub fn ratio(&self, elapsed_ms: i64) -> f64 {
         elapsed_ms.max(0) as f64 / self.median_ms().max(1) as f64
     }
 
-    /// The duration that a run is likely to come to that has taken `elapsed_ms` and still goes on: the
-    /// median of the runs that took longer. None if no run took longer.
+    /// The likely duration of a run that has taken `elapsed_ms` and is still going on: the median
+    /// of the runs that took longer; `None` if no run took longer.
     pub fn likely_ms(&self, elapsed_ms: i64) -> Option<i64> {
         let shorter = self.durations.partition_point(|duration| *duration <= elapsed_ms);
         percentile(self.durations.get(shorter..)?, 50)
     }
 
-    /// Whether a run that has taken `elapsed_ms` is likely to go on for `more_ms`. One that has taken
-    /// longer than any before it is expected to take as long again.
+    /// Whether a run that has taken `elapsed_ms` will probably continue for `more_ms`. A run that
+    /// has taken longer than any before it is expected to take as long again.
     pub fn outlasts(&self, elapsed_ms: i64, more_ms: i64) -> bool {
         let likely = self.likely_ms(elapsed_ms).unwrap_or(elapsed_ms.saturating_mul(2));
         likely >= elapsed_ms.saturating_add(more_ms)

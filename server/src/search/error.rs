@@ -6,9 +6,9 @@ use std::ops::Range;
 pub struct SearchError {
     /// The bytes that are wrong.
     pub position: Range<usize>,
-    /// What is wrong, with the term in which it is.
+    /// What is wrong, with the term that contains it.
     pub problem: String,
-    /// What would fit.
+    /// What would be valid.
     pub help: String,
 }
 
@@ -25,7 +25,7 @@ impl SearchError {
 /// How much of a value an error repeats.
 const ECHO: usize = 40;
 
-/// A value as an error repeats it.
+/// A value for an error message.
 pub(super) fn quoted(value: &str) -> String {
     if value.chars().count() <= ECHO {
         return format!("'{value}'");
@@ -34,7 +34,7 @@ pub(super) fn quoted(value: &str) -> String {
     format!("'{begin}…'")
 }
 
-/// What would fit: first what was likely meant, then all there is.
+/// What would be valid: first what was probably intended, then all choices.
 pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(word, known) {
@@ -43,7 +43,7 @@ pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     }
 }
 
-/// The word that differs in two letters at the most, and in fewer than half of its own.
+/// The word that differs in at most two letters, and in fewer than half of its own.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.len() > ECHO {
@@ -54,7 +54,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (steps <= 2 && steps * 2 < known.len()).then_some(known)
 }
 
-/// How many letters must be added, taken out or replaced.
+/// How many letters must be added, removed or replaced.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -1,8 +1,8 @@
-//! What can be asked of which list.
+//! The fields of each list.
 
 use super::List;
 
-/// Words with a meaning each.
+/// An enum of words.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$told:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -10,10 +10,10 @@ macro_rules! words {
         pub enum $name { $($(#[$told])* $variant,)+ }
 
         impl $name {
-            /// All there are.
+            /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// As it is written in a search.
+            /// How it is written in a search.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -22,15 +22,15 @@ macro_rules! words {
 }
 
 words! {
-    /// Where something stands. A schedule stands so, or the newest of its runs does.
+    /// The state of a schedule or run. For a schedule, a run's state means that of its newest run.
     State {
         /// A schedule that will fire.
         Active = "active",
-        /// A schedule that somebody paused.
+        /// A paused schedule.
         Paused = "paused",
-        /// A schedule without a fire left.
+        /// A schedule without any fires left.
         Finished = "finished",
-        /// A schedule that has fired as often as it may.
+        /// A schedule that has reached its maximum of fires.
         Exhausted = "exhausted",
         /// A run that waits for a node.
         Queued = "queued",
@@ -38,13 +38,13 @@ words! {
         Running = "running",
         /// A run that waits for its next attempt.
         Retrying = "retrying",
-        /// A run that did what it was to do.
+        /// A run that succeeded.
         Succeeded = "succeeded",
         /// A run that failed.
         Failed = "failed",
         /// A run that took too long.
         TimedOut = "timed_out",
-        /// A run that somebody stopped.
+        /// A run that was stopped.
         Cancelled = "cancelled",
     }
 }
@@ -54,9 +54,9 @@ words! {
     Trigger {
         /// A fire.
         Schedule = "schedule",
-        /// Somebody, by hand.
+        /// A user, by hand.
         Manual = "manual",
-        /// Somebody had a run done again.
+        /// A user who repeated a run.
         Retry = "retry",
         /// A backfill.
         Backfill = "backfill",
@@ -64,7 +64,7 @@ words! {
 }
 
 words! {
-    /// What is one of some words. Of a run: of its schedule, where it has no such field itself.
+    /// Fields with words. For a run without such a field it is that of its schedule.
     WordField {
         /// One of the tags.
         Tag = "tag",
@@ -84,7 +84,7 @@ words! {
         Group = "group",
         /// The name of the node that holds or held the run.
         Node = "node",
-        /// A part of why the run ended badly.
+        /// A part of the error of the run.
         Error = "error",
     }
 }
@@ -92,17 +92,17 @@ words! {
 words! {
     /// A time.
     TimeField {
-        /// When the schedule is due next; never while it is paused.
+        /// When the schedule is next due; never while it is paused.
         Next = "next",
         /// The last instant of the schedule that is accounted for.
         Last = "last",
-        /// Since when the schedule is paused.
+        /// When the schedule was paused.
         Paused = "paused",
-        /// When it was made.
+        /// When it was created.
         Created = "created",
         /// When its definition or pause last changed.
         Updated = "updated",
-        /// The instant that the run stands for.
+        /// The scheduled instant of the run.
         Scheduled = "scheduled",
         /// When the run's first attempt began.
         Started = "started",
@@ -121,7 +121,7 @@ words! {
     }
 }
 
-/// A field, by what it is compared with.
+/// A field, by the type of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     State,
@@ -144,7 +144,7 @@ impl Field {
 }
 
 impl List {
-    /// What it is a list of.
+    /// A noun for what it lists.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Schedules => "schedules",
@@ -152,7 +152,7 @@ impl List {
         }
     }
 
-    /// What can be asked of it.
+    /// The fields of the list.
     pub(super) fn fields(self) -> Vec<Field> {
         use {SpanField as S, TimeField as T, WordField as W};
         let (words, times, spans): (&[W], &[T], &[S]) = match self {
@@ -185,14 +185,14 @@ impl List {
         fields
     }
 
-    /// Where what it lists may stand.
+    /// The possible states in the list.
     pub(super) fn states(self) -> impl Iterator<Item = State> {
         State::ALL.iter().copied().filter(move |state| self == Self::Schedules || state.is_of_run())
     }
 }
 
 impl State {
-    /// Whether it is a run that stands so.
+    /// Whether it is a state of runs.
     pub fn is_of_run(self) -> bool {
         match self {
             Self::Active | Self::Paused | Self::Finished | Self::Exhausted => false,
@@ -208,7 +208,7 @@ impl State {
 }
 
 impl TimeField {
-    /// Whether it lies ahead.
+    /// Whether the time lies in the future.
     pub fn is_ahead(self) -> bool {
         match self {
             Self::Next => true,

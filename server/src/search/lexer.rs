@@ -1,4 +1,4 @@
-//! The text in terms and values, with their places. Nothing is said of what they mean.
+//! Splits the text into terms and values, with their positions. It does not interpret them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::error::{SearchError, quoted};
 pub(super) struct Raw<'a> {
     pub(super) at: Range<usize>,
     pub(super) negated: bool,
-    /// What stands before the colon. Without one the values are one: text.
+    /// The name before the colon. Without one there is a single value: text.
     pub(super) field: Option<(&'a str, Range<usize>)>,
     pub(super) values: Vec<RawValue>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Raw<'a> {
 pub(super) struct RawValue {
     pub(super) at: Range<usize>,
     pub(super) text: String,
-    /// In quotes nothing in it has a meaning.
+    /// In quotes no character has a special meaning.
     pub(super) is_quoted: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Lexer<'a> {
         is_there
     }
 
-    /// Goes on while `is_in`; gives what was passed.
+    /// Advances while `is_in`; returns the skipped text.
     fn skip(&mut self, is_in: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !is_in(c)).unwrap_or(rest.len());
@@ -113,7 +113,7 @@ impl<'a> Lexer<'a> {
         Ok(RawValue { at, text, is_quoted })
     }
 
-    /// What follows an opening quote, up to the closing one.
+    /// The text after an opening quote, up to the closing one.
     fn quoted(&mut self, start: usize) -> Result<String, SearchError> {
         let mut text = String::new();
         let mut letters = self.rest().char_indices().peekable();

@@ -4,27 +4,28 @@
 //! state:failed tag:billing workflow:report "free text" next:<1h -zone:UTC
 //! ```
 //!
-//! A search is terms between spaces, and all of them must hold. A term is text to be found, or a
-//! field, a colon and what it is to be: words of which any may be (`state:failed,timed_out`), or a
-//! comparison (`late:>5s`). A minus before it turns it round: then everything else is found, what
-//! has no such value included. What has a space, a comma or a quote in it stands in quotes, inside
-//! which a backslash goes before a quote and before another backslash.
+//! A search consists of terms separated by spaces, and all of them must match. A term is a text to
+//! find, or a field, a colon and a condition: words of which any may match
+//! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates it: then
+//! everything else is found, including rows without such a value. A value with a space, a comma or
+//! a quote in it is written in quotes, inside which a backslash escapes a quote and another
+//! backslash.
 //!
-//! A time is compared with a distance from now (`next:<1h` is within the hour to come, `last:>2d`
-//! is longer ago than two days), with a day, of which the comparison means the begin, or with an
-//! instant (`started:>2026-01-01`, `started:<2026-01-01T12:00:00Z`); without a comparison a day
-//! means all of it, and `never` that there is no such time. Days are those of UTC.
+//! A time is compared with a distance from now (`next:<1h` is within the next hour, `last:>2d` is
+//! longer ago than two days), with a day, of which the beginning counts, or with an instant
+//! (`started:>2026-01-01`, `started:<2026-01-01T12:00:00Z`). Without a comparison a day means all
+//! of it, and `never` means that there is no such time. Days are in UTC.
 //!
-//! Promises: it is pure, so that whoever asks gets the same answer; it never panics and its cost is
-//! bounded; what it refuses, it refuses with the bytes that are wrong and what would be right; and
-//! a search that is printed reads back as itself. It knows no table: what a term means in SQL is
-//! the store's to say.
+//! Promises: it is pure, so that every caller gets the same result; it never panics and its cost is
+//! bounded; an error has the position of the wrong bytes and says what would be valid; and a
+//! printed search parses to the same search. It knows no table: the store decides what a term means
+//! in SQL.
 //!
-//! - `field`: what can be asked of which list
-//! - `lexer`: the text in terms and values, with their places
-//! - `parser`: what these mean; `time`: durations, days, instants
+//! - `field`: the fields of each list
+//! - `lexer`: splits the text into terms and values, with their positions
+//! - `parser`: the meaning of these; `time`: durations, days, instants
 //! - `print`: a search as text
-//! - `error`: why it was refused, and what was likely meant
+//! - `error`: why a search was refused, and what was probably intended
 
 mod error;
 mod field;
@@ -46,11 +47,11 @@ pub use time::Span;
 pub enum List {
     /// The schedules of a namespace.
     Schedules,
-    /// Its runs.
+    /// The runs of a namespace.
     Runs,
 }
 
-/// What is sought: all of its terms hold.
+/// A search: all of its terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     /// In the order in which they were written.
@@ -60,39 +61,39 @@ pub struct Search {
 /// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Whether it is turned round.
+    /// Whether it is negated.
     pub negated: bool,
-    /// What holds, or does not.
+    /// The condition to match.
     pub test: Test,
 }
 
-/// What a term asks.
+/// The condition of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// The text stands somewhere, in any case.
+    /// The text occurs somewhere; case does not matter.
     Text(String),
-    /// It stands so, in one of these ways.
+    /// The state is one of these.
     State(Vec<State>),
-    /// It was started so, in one of these ways.
+    /// The trigger is one of these.
     Trigger(Vec<Trigger>),
     /// The field has one of these words.
     Word(WordField, Vec<String>),
-    /// The time is so.
+    /// The time compares accordingly.
     Time(TimeField, Moment),
-    /// The duration is so.
+    /// The duration compares accordingly.
     Span(SpanField, Order, Span),
 }
 
 /// What a time is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// There is none.
+    /// There is no such time.
     Never,
     /// It is on that day of UTC.
     On(NaiveDate),
-    /// It is so far from now: ahead for what is to come, ago for what was.
+    /// It is this far from now: ahead for future times, ago for past ones.
     Away(Order, Span),
-    /// It is so compared with an instant.
+    /// It compares accordingly with an instant.
     At(Order, DateTime<Utc>),
 }
 
@@ -110,7 +111,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The same comparison seen from the other side: more of a distance ago is an earlier time.
+    /// The reversed comparison: more of a distance ago is an earlier time.
     pub fn reversed(self) -> Self {
         match self {
             Self::Less => Self::More,
@@ -122,7 +123,7 @@ impl Order {
 }
 
 impl Search {
-    /// Reads a search of `list`. An empty one finds everything.
+    /// Parses a search of `list`. An empty one finds everything.
     pub fn parse(list: List, text: &str) -> Result<Self, SearchError> {
         parser::parse(list, text)
     }

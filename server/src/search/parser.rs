@@ -1,4 +1,4 @@
-//! What the terms mean.
+//! Interprets the terms.
 
 use super::{
     List, Moment, Order, Search, SearchError, Span, Term, Test, TimeField, Trigger,
@@ -8,7 +8,7 @@ use super::{
     time,
 };
 
-/// A search is typed by people: a longer one is a mistake, and each part costs a condition.
+/// People type searches: a longer one is a mistake, and each part costs a condition.
 pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
 const MAX_TERMS: usize = 20;
 const MAX_VALUES: usize = 20;
@@ -92,7 +92,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     Ok(Term { negated, test })
 }
 
-/// A word that means nothing here.
+/// A word without a meaning here.
 struct Unknown {
     value: RawValue,
     whole: String,
@@ -105,7 +105,7 @@ impl Unknown {
     }
 }
 
-/// What the words mean, in any case.
+/// The meanings of the words; case does not matter.
 fn words<T>(
     whole: &str,
     values: Vec<RawValue>,
@@ -118,7 +118,7 @@ fn words<T>(
     values.into_iter().map(one).collect()
 }
 
-/// The one value, where several would contradict each other.
+/// The only value, as several would contradict each other.
 fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchError> {
     let more = values.get(1).map(|second| second.at.clone());
     match (values.pop(), more) {
@@ -131,7 +131,7 @@ fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchErro
     }
 }
 
-/// The comparison that a value begins with, and what is behind it.
+/// The comparison at the beginning of a value, and the rest.
 fn order(value: &RawValue) -> (Option<Order>, &str) {
     let orders =
         [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Less), (">", Order::More)];

@@ -160,7 +160,7 @@ proptest! {
     }
 }
 
-/// However long it is: it is read in one pass, or refused.
+/// However long it is: it is parsed in one pass, or refused.
 #[test]
 fn a_search_of_any_length_is_read_or_refused() {
     for part in
@@ -176,7 +176,7 @@ fn read_or_refused(text: &str) -> Result<(), TestCaseError> {
     for list in [List::Schedules, List::Runs] {
         match Search::parse(list, text) {
             Ok(read) => {
-                // What is printed has quotes that were not written: it may be over the limit.
+                // The printed text has additional quotes, so it may exceed the limit.
                 let printed = read.to_string();
                 if printed.len() <= MAX_SEARCH_BYTES {
                     prop_assert_eq!(Search::parse(list, &printed), Ok(read));

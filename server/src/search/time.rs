@@ -1,4 +1,4 @@
-//! Durations, days and instants as a search writes them.
+//! Durations, days and instants in a search.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 
@@ -20,7 +20,7 @@ const UNITS: [(&str, i64); 6] = [
 const MAX: i64 = 36_525 * 24 * 60 * 60 * 1_000;
 
 impl Span {
-    /// So many milliseconds, if it is a duration that can be sought.
+    /// A span of this many milliseconds, if it is within the limit.
     pub fn from_millis(millis: i64) -> Option<Self> {
         (0..=MAX).contains(&millis).then_some(Self(millis))
     }
@@ -30,7 +30,7 @@ impl Span {
         self.0
     }
 
-    /// As in `1h30m`: numbers with a unit each.
+    /// Parses a text like `1h30m`: numbers with a unit each.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (mut rest, mut sum) = (text, 0_i64);
         while !rest.is_empty() {
@@ -52,7 +52,7 @@ impl std::fmt::Display for Span {
             return f.write_str("0s");
         }
         let mut left = self.0;
-        // Weeks are read and not written: days are what people count in.
+        // Weeks are parsed but not printed, because people count in days.
         for (unit, millis) in UNITS.iter().skip(1) {
             if left >= *millis {
                 write!(f, "{}{unit}", left / millis)?;
@@ -65,12 +65,12 @@ impl std::fmt::Display for Span {
 
 /// A day, as in 2026-01-31.
 pub(super) fn day(text: &str) -> Option<NaiveDate> {
-    // The year in four digits: any other way of writing a day would be read in more than one way.
+    // The year has four digits: other notations of a day would be ambiguous.
     let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;
     within(day.and_time(chrono::NaiveTime::MIN).and_utc()).map(|at| at.date_naive())
 }
 
-/// An instant: a day's begin, or in RFC 3339; in UTC without an offset.
+/// An instant: the beginning of a day, or RFC 3339; in UTC without an offset.
 pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
     if let Some(day) = day(text) {
         return Some(day.and_time(chrono::NaiveTime::MIN).and_utc());
@@ -83,7 +83,7 @@ pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
     within(found?.and_utc())
 }
 
-/// In whole milliseconds, as all instants of the ledger are; none outside the years 1970 to 9999.
+/// In whole milliseconds, like all instants of the ledger; `None` outside the years 1970 to 9999.
 fn within(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let most = NaiveDate::from_ymd_opt(9999, 12, 31)?;
     let at = DateTime::from_timestamp_millis(at.timestamp_millis())?;

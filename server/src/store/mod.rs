@@ -1,34 +1,35 @@
-//! The only SQL.
+//! The only code that contains SQL.
 //!
-//! - `db`: the way to the database, and what every statement is made of
-//! - `ledger`: fires, runs and attempts, what is written on the way, and what is removed in the end
-//! - `catalog`: schedules, workflows, calendars, secrets and what else is made by people and modules
+//! - `db`: access to the database, and the building blocks of every statement
+//! - `ledger`: fires, runs and attempts: written as they progress, removed in the end
+//! - `catalog`: schedules, workflows, calendars, secrets and other objects that people and modules
+//!   create
 //! - `people`: users, their sessions and tokens
-//! - `cluster`: nodes, terms, calls
+//! - `cluster`: nodes, lease terms, calls between nodes
 //! - `alerts`: alerts, messages and pings
-//! - `workers`: programs that pull tasks, and what they pull
-//! - `reads`: what the API shows: pages, batches, figures
+//! - `workers`: workers, and the jobs that they pull
+//! - `reads`: queries of the API: pages, batches, figures
 //!
-//! Callers name the modules alone: `store::schedules`, `store::claims`.
+//! Callers use the leaf modules directly: `store::schedules`, `store::claims`.
 //!
-//! One file a noun; a function's name carries its guard (`settle_if_held`), and where a guard can
-//! fail, the answer says so instead of an error. The store knows rows and nothing of why they
-//! change: what to write is decided by the engine, read by the API.
+//! One file per noun; a function's name includes its guard (`settle_if_held`), and if a guard can
+//! fail, the return value says so instead of an error. The store knows rows but not why they
+//! change: the engine decides what to write, and the API reads.
 //!
-//! One statement text serves SQLite and PostgreSQL. What differs stands in `db::dialect` (the
-//! database's clock, row locks, the change feed's horizon) and in `db::bulk` (how a batch of rows
-//! becomes a table `v` inside a statement), and nowhere else.
+//! The same statement text serves SQLite and PostgreSQL. The differences are confined to
+//! `db::dialect` (the database's clock, row locks, the change feed's horizon) and `db::bulk` (how a
+//! batch of rows becomes a table `v` inside a statement).
 //!
-//! On PostgreSQL the ledger is divided into days. A statement that finds its rows by key names
-//! their days (`days`); one that looks for what is alive or due reads an index of each day that
-//! holds only such rows, and costs little for a day without.
+//! On PostgreSQL, the ledger is partitioned by day. A statement that finds its rows by key names
+//! their days (`days`); one that looks for live or due rows reads an index of each day that
+//! contains only such rows, and costs little for a day without any.
 //!
-//! The way to the database is `primary`: it follows a fail-over, and nothing waits for a server that
+//! `primary` provides the connections: it follows a fail-over, and nothing waits for a server that
 //! is gone.
 //!
-//! Writing goes through [`Store::begin`], or through `Store::write_rows` where one statement is
-//! all. SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one connection of their own,
-//! so writers queue in this process instead of spinning on the file's lock, while readers have
+//! Writes go through [`Store::begin`], or through `Store::write_rows` if one statement is enough.
+//! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one dedicated connection, so
+//! writers queue in this process instead of spinning on the file's lock, while readers have
 //! connections that never wait for them.
 
 pub mod alerts;
@@ -81,18 +82,18 @@ pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_se
 #[derive(Clone, Debug)]
 pub struct Store {
     read: Link,
-    /// What the API reads through. On SQLite it has connections of its own; on PostgreSQL the engine
-    /// reads through those for writing.
+    /// The connections from which the API reads. On SQLite, the API has its own; on PostgreSQL, the
+    /// engine reads through the connections for writing.
     api_read: Link,
-    /// How many transactions the API may have open on PostgreSQL.
+    /// Maximum number of open API transactions on PostgreSQL.
     api_transactions: usize,
     write: Link,
     dialect: Dialect,
     changes: Changes,
     searching: Searching,
-    /// None on PostgreSQL.
+    /// `None` on PostgreSQL.
     file: Option<DatabaseFile>,
-    /// Only in a simulation.
+    /// Set only in a simulation.
     faults: Option<Faults>,
 }
 
@@ -102,19 +103,19 @@ impl Store {
         &self.read
     }
 
-    /// The connections for what the engine asks again and again in the same words: on PostgreSQL
-    /// those for writing, by which a statement is planned once. Over the ledger's days a plan takes
-    /// a hundred times as long as its execution. Never asked by who has a transaction open, for that
-    /// would be two of them at once.
+    /// The connections for statements that the engine repeats verbatim: on PostgreSQL the
+    /// connections for writing, which plan a statement only once. Across the ledger's days,
+    /// planning takes a hundred times as long as execution. Must not be called while holding a
+    /// transaction, because that would occupy two of these connections at once.
     pub(crate) fn rounds(&self) -> &Link {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
     }
 
-    /// The same store for the API: however much that reads and writes, the engine has connections
-    /// left. On PostgreSQL its transactions leave two of the connections for writing; SQLite's one
-    /// writer has its turns in order. Clones share the limit, another call has another one. Callers
-    /// rather have no answer than a late one: an outage of the database, and a lock that somebody
-    /// keeps, are errors within two seconds.
+    /// The same store for the API: however much the API reads and writes, the engine has
+    /// connections left. On PostgreSQL, API transactions leave two of the connections for writing
+    /// free; SQLite's one writer takes turns in order. Clones share the limit; another call has a
+    /// separate one. API callers prefer no answer to a late one: an outage of the database, or a
+    /// lock that another transaction keeps, is an error within two seconds.
     #[must_use]
     pub fn for_api(&self) -> Self {
         let write = match self.dialect.is_postgres() {
@@ -125,30 +126,31 @@ impl Store {
         Self { read, write, ..self.clone() }
     }
 
-    /// The same store for probes, which read beside the engine and not beside the API.
+    /// The same store for probes, whose reads share connections with the engine and not with the
+    /// API.
     #[must_use]
     pub fn for_probes(&self) -> Self {
         Self { read: self.rounds().clone(), ..self.clone() }
     }
 
-    /// What differs between the databases.
+    /// The differences between the databases.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// The wake-up for whoever follows runs, schedules or logs.
+    /// The wake-up for followers of runs, schedules or logs.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Why the database takes nothing that is written, or keeps nothing of it, if that is so.
+    /// Why the database rejects writes, or does not keep them, if that is so.
     pub fn refusing(&self) -> Option<Refusing> {
         let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
         if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
     }
 
-    /// Tells of each time that the connections were replaced: what failed may succeed by the new
-    /// ones. Never, on SQLite.
+    /// Notified each time the connections are replaced: failed operations may succeed on the new
+    /// ones. On SQLite, this never happens.
     pub fn renewed(&self) -> Arc<Notify> {
         self.write.renewed()
     }
@@ -158,8 +160,8 @@ impl Store {
         self.begin_by(&self.write).await
     }
 
-    /// The same for a heartbeat, which waits for nothing else that this process writes. (SQLite's
-    /// one writer has its turns in order, and its node is alone.)
+    /// The same for a heartbeat, which does not queue behind other writes of this process.
+    /// (SQLite's one writer takes turns in order, and its node is alone.)
     pub(crate) async fn begin_heartbeat(&self) -> Result<DatabaseTransaction, StoreError> {
         self.begin_by(&self.write.for_heartbeats()).await
     }
@@ -177,7 +179,7 @@ impl Store {
         Ok(transaction)
     }
 
-    /// The way to hear who is alive, which waits for nobody who reads.
+    /// The connection for reading who is alive, which does not queue behind other readers.
     pub(crate) fn heartbeats(&self) -> Link {
         if self.dialect.is_postgres() { self.write.for_heartbeats() } else { self.read.clone() }
     }
@@ -202,7 +204,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// Begins a hand-off. [`Store::commit_after_handoffs`] waits for its end.
+    /// Begins a hand-off. [`Store::commit_after_handoffs`] waits until it has ended.
     pub async fn begin_handoff(&self) -> Result<DatabaseTransaction, StoreError> {
         let transaction = self.begin().await?;
         if self.dialect.is_postgres() {
@@ -224,7 +226,7 @@ impl Store {
         self.commit(transaction).await
     }
 
-    /// Commits what nobody follows: heartbeats, terms, and what is removed.
+    /// Commits changes that nothing follows: heartbeats, lease terms, and removals.
     pub(crate) async fn commit_unseen(
         &self,
         transaction: DatabaseTransaction,
@@ -241,8 +243,8 @@ impl Store {
         }
     }
 
-    /// The same store with faults at the edges of its transactions and in its statements: for
-    /// simulations.
+    /// The same store with injected faults at the edges of its transactions and in its statements:
+    /// for simulations.
     #[doc(hidden)]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.dialect = self.dialect.with_faults(faults.clone());
@@ -257,13 +259,12 @@ impl Store {
         self
     }
 
-    /// The same store that tells `observer` of the text of each statement: for tests that count.
+    /// The same store that reports the text of each statement to `observer`: for tests that count.
     pub fn with_observer(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.with_stopwatch(move |sql, _| observer(sql))
     }
 
-    /// The same store that tells `observer` of each statement and of how long it took: for
-    /// measurements.
+    /// The same store that reports each statement and its duration to `observer`: for measurements.
     pub fn with_stopwatch(
         mut self,
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,
@@ -276,7 +277,7 @@ impl Store {
         self
     }
 
-    /// Closes the connections after their statements in flight.
+    /// Closes the connections after the statements in progress.
     pub async fn close(self) -> Result<(), StoreError> {
         self.write.for_heartbeats().close().await?;
         self.write.close().await?;

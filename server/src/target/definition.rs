@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{command::Command, http::Http, publish::Publish, worker::Worker};
 
-/// How a task acts. In JSON an object with one key: `{"http": {...}}`.
+/// What a task does. In JSON an object with one key: `{"http": {...}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
@@ -13,9 +13,9 @@ pub enum Target {
     Command(Command),
     /// Publishes an event to a broker.
     Publish(Box<Publish>),
-    /// Hands the task to a program that pulls it from a queue.
+    /// Hands the task to a worker, a program that pulls it from a queue.
     Worker(Worker),
-    /// Does nothing and succeeds: for rehearsals, canaries and measuring.
+    /// Does nothing and succeeds: for rehearsals, canaries and measurements.
     Noop(Noop),
 }
 

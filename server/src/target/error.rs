@@ -13,12 +13,12 @@ pub enum TargetError {
         /// What to write or set instead.
         help: String,
     },
-    /// A part of the executor could not be made.
+    /// A part of the executor could not be created.
     #[error("{what}: {source}")]
     Setup {
         /// The part, and where its value came from.
         what: &'static str,
-        /// What the part said.
+        /// The part's error.
         source: Box<dyn StdError + Send + Sync>,
     },
 }
@@ -41,7 +41,7 @@ impl TargetError {
         Self::Setup { what, source: source.into() }
     }
 
-    /// The field that the error is about, where it is about one.
+    /// The field that the error concerns, if any.
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::Invalid { field, .. } => Some(field),

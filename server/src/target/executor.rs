@@ -24,16 +24,16 @@ pub struct Executor {
     runner: Option<Runner>,
     /// Only where the configuration names a mail server.
     mailer: Option<Mailer>,
-    /// What hands jobs to workers, once the engine has started.
+    /// Hands jobs to workers; set once the engine has started.
     jobs: OnceLock<Arc<dyn Jobs>>,
-    /// Where templates are filled in.
+    /// Renders templates.
     pool: Pool,
     clock: Clock,
     stand_in: Option<StandIn>,
 }
 
-/// What acts in the place of all targets, in a simulation: it is told what an attempt is told, and
-/// decides how the attempt ends.
+/// Replaces all targets in a simulation: it gets the same input as an attempt, and decides how the
+/// attempt ends.
 #[derive(Clone)]
 struct StandIn(Arc<Act>);
 
@@ -46,7 +46,7 @@ impl fmt::Debug for StandIn {
 }
 
 impl Executor {
-    /// An executor for `policy`. Fails where `policy.ca_pem` cannot be read.
+    /// An executor for `policy`. Fails if `policy.ca_pem` cannot be read.
     pub fn new(policy: Policy, clock: Clock) -> Result<Self, TargetError> {
         let runner = policy
             .commands
@@ -66,41 +66,42 @@ impl Executor {
         })
     }
 
-    /// Takes away what it has made on this machine, when no attempt is at work any more.
+    /// Removes the files that it created on this machine. Call it when no attempt is at work any
+    /// more.
     pub fn close(&self) {
         if let Some(runner) = &self.runner {
             runner.close();
         }
     }
 
-    /// The same executor on a server that sends mails.
+    /// The same executor on a server that can send mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }
     }
 
-    /// From now on jobs go to workers this way, unless they have another one already.
+    /// Sets what hands jobs to workers, unless it is already set.
     pub fn hand_jobs_by(&self, jobs: Arc<dyn Jobs>) {
-        // Of two engines on one executor either may hand them over.
+        // If two engines share one executor, either may hand the jobs over.
         let _ = self.jobs.set(jobs);
     }
 
-    /// How the connections to brokers fare.
+    /// The state of the connections to brokers.
     pub fn broker_reports(&self) -> Vec<BrokerReport> {
         self.publisher.reports()
     }
 
-    /// What was published here since the start.
+    /// Counts of published events since the start.
     pub fn broker_counts(&self) -> Vec<BrokerCounts> {
         self.publisher.counts()
     }
 
-    /// What sends mails, if anything does.
+    /// Sends mails, if a mail server is configured.
     pub fn mailer(&self) -> Option<&Mailer> {
         self.mailer.as_ref()
     }
 
-    /// The same executor that carries out nothing: `act` stands in for every target. For
-    /// simulations, which decide themselves how each attempt ends.
+    /// The same executor, but `act` replaces every target. For simulations, which decide themselves
+    /// how each attempt ends.
     #[doc(hidden)]
     pub fn with_stand_in(
         mut self,
@@ -113,13 +114,13 @@ impl Executor {
         self
     }
 
-    /// Whether `target` may be carried out here, as far as its definition tells. The error names
-    /// the field. Asked when a target is saved; `execute` asks again.
+    /// Whether `target` may be carried out here, as far as its definition shows. The error names
+    /// the field. Checked when a target is saved; `execute` checks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
         self.check_in(target, Scope::ALONE)
     }
 
-    /// The same of a target whose templates find what `scope` says.
+    /// The same for a target whose templates can use the names in `scope`.
     pub fn check_in(&self, target: &Target, scope: Scope<'_>) -> Result<(), TargetError> {
         match &target.with_templates_checked(scope)? {
             Target::Http(definition) => self.sender.check(definition),
@@ -130,7 +131,7 @@ impl Executor {
         }
     }
 
-    /// Whether a target of this kind is allowed or refused by the namespace that it lies in.
+    /// Whether a target of this kind may be allowed in one namespace and refused in another.
     pub fn depends_on_namespace(&self, target: &Target) -> bool {
         match target {
             Target::Command(_) => {
@@ -140,7 +141,7 @@ impl Executor {
         }
     }
 
-    /// Whether tasks of `namespace` may have `target` at all. `execute` asks again.
+    /// Whether tasks of `namespace` may have `target` at all. `execute` checks again.
     pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
         match target {
             Target::Command(_) => self.runner()?.check_namespace(namespace),
@@ -148,16 +149,16 @@ impl Executor {
         }
     }
 
-    /// The target with its templates filled in. Ends within the invocation's timeout.
+    /// The target with its templates rendered. Ends within the invocation's timeout.
     pub async fn fill_in(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 
-    /// Carries `target` out. Lines are sent as they come; while `lines` is full the target waits,
+    /// Carries out `target`. Lines are sent as they come; while `lines` is full the target waits,
     /// and when its receiver is gone they are dropped.
     ///
     /// `stop` ends the attempt: a request is dropped, a program is ended within the invocation's
-    /// kill grace. Dropping the future ends it too, a program by SIGKILL.
+    /// kill grace. Dropping the future also ends it, a program by SIGKILL.
     pub async fn execute(
         &self,
         target: &Target,
@@ -171,7 +172,7 @@ impl Executor {
         let log = Log::new(&self.clock, lines);
         match target {
             Target::Http(definition) => {
-                // Apart: each attempt would be as large as the largest of these.
+                // Boxed: otherwise each attempt would be as large as the largest of these futures.
                 let sending = Box::pin(self.sender.execute(definition, invocation, &log));
                 let sent = stop.run_until_cancelled(sending).await;
                 sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })

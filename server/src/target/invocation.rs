@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// One attempt at one task: everything that a target is told.
+/// One attempt at one task: the input of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
     /// The run that the task belongs to.
@@ -15,16 +15,16 @@ pub struct Invocation {
     pub task: String,
     /// Name of the namespace.
     pub namespace: String,
-    /// Name of the schedule; none for a run without one.
+    /// Name of the schedule; `None` for a run without one.
     pub schedule: Option<String>,
-    /// Id of the schedule; none for a run without one.
+    /// Id of the schedule; `None` for a run without one.
     pub schedule_id: Option<Uuid>,
-    /// The instant that the run stands for: when the schedule was due, or what a run by hand was
-    /// given, or when that was ordered.
+    /// The scheduled instant of the run: when the schedule was due, or the instant given for a
+    /// manual run, or when that run was requested.
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// The same text over all attempts: how a receiver recognises a repetition.
+    /// The same text over all attempts, by which a receiver recognises a repetition.
     pub idempotency_key: String,
-    /// W3C trace context to hand on.
+    /// W3C trace context to pass on.
     pub traceparent: Option<String>,
     /// The JSON that travels with the run.
     pub context: Value,
@@ -58,7 +58,7 @@ pub enum Stream {
     System,
 }
 
-/// How an attempt ended. Every way to end carries what was seen until then.
+/// How an attempt ended. Every variant contains what was seen until then.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It did what was expected.
@@ -75,7 +75,7 @@ pub enum Outcome {
     },
     /// It took longer than the invocation's timeout.
     TimedOut {
-        /// What it was doing, and how it was ended.
+        /// What it was doing, and how it was stopped.
         message: String,
         /// What was seen.
         output: Value,

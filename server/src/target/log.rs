@@ -3,7 +3,7 @@ use tokio::sync::mpsc;
 use super::{Line, Stream};
 use crate::clock::Clock;
 
-/// Where one attempt writes its log lines.
+/// The log of one attempt.
 pub struct Log<'a> {
     clock: &'a Clock,
     lines: mpsc::Sender<Line>,
@@ -19,9 +19,9 @@ impl<'a> Log<'a> {
         self.write_line(self.line(stream, text, 0)).await;
     }
 
-    /// Writes a line that was read before; waits as [`Log::write`] does.
+    /// Writes a line that was read earlier; waits as [`Log::write`] does.
     pub(crate) async fn write_line(&self, line: Line) {
-        // A reader that has gone does not want the line; the attempt goes on.
+        // If the reader is gone, the line is dropped; the attempt continues.
         let _ = self.lines.send(line).await;
     }
 
@@ -30,7 +30,7 @@ impl<'a> Log<'a> {
         Line { at: self.clock.now(), stream, text, left_out }
     }
 
-    /// Writes a line of our own.
+    /// Writes a line of Carillon's own.
     pub(crate) async fn system(&self, text: impl Into<String>) {
         self.write(Stream::System, text.into()).await;
     }

@@ -1,9 +1,9 @@
-//! Mails to people, by the server that the configuration names.
+//! Sends mails to people through the configured server.
 //!
-//! That server is the operator's choice, so the egress guard, which keeps users from reaching what
-//! only this machine can, has nothing to say about it; users name recipients and no server.
-//! Messages hold no line end in a header: the library encodes what it is given, and what it is
-//! given was made one line before.
+//! The operator chooses that server, so the egress guard, which keeps users from reaching what only
+//! this machine can reach, does not apply to it; users name recipients but no server. No header of
+//! a message can contain a line end: the library encodes its input, which was reduced to one line
+//! before.
 
 use std::{error::Error, time::Duration};
 
@@ -36,44 +36,44 @@ pub struct Mailer {
 /// A mail.
 #[derive(Clone, Debug)]
 pub struct Letter<'a> {
-    /// The same over all attempts: what a receiver knows a repetition by.
+    /// The same over all attempts, by which a receiver recognises a repetition.
     pub id: String,
-    /// Who is to have it now. Each recipient is a transaction: one who is refused keeps it from
-    /// nobody else.
+    /// The recipient of this transmission. Each recipient is a separate transaction: one that is
+    /// refused does not keep the others from receiving the mail.
     pub recipient: &'a str,
-    /// Everybody to whom it goes, as it says itself.
+    /// All recipients, as listed in the mail itself.
     pub to: &'a [String],
-    /// One line.
+    /// The subject, in one line.
     pub subject: &'a str,
     /// The text.
     pub text: String,
 }
 
-/// Why a mail could not be sent, in words.
+/// Why a mail could not be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailError {
     /// The error with its causes.
     pub text: String,
-    /// What it says something of.
+    /// What the error applies to.
     pub blame: Blame,
 }
 
-/// What it says something of that a mail could not be sent.
+/// What an error applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The server, the way to it, or what it thinks of us: nobody gets a mail by it now.
+    /// The server, the connection to it, or its opinion of us: no mail can be sent through it now.
     Server,
-    /// The recipient or the mail, as it is now.
+    /// The recipient or the mail, temporarily.
     Recipient,
-    /// The same for good: the server never will take it.
+    /// The recipient or the mail, permanently: the server will never accept it.
     Refused,
 }
 
-/// How long the server may take to be reached.
+/// Timeout for connecting to the server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Mailer {
-    /// What sends mails by that server, if it names one; `ca_pem` is trusted beside the system's
+    /// A mailer for that server, if it names one; `ca_pem` is trusted beside the system's
     /// authorities.
     pub fn new(smtp: &Smtp, ca_pem: Option<&str>) -> Result<Option<Self>, TargetError> {
         let (Some(host), Some(from)) = (&smtp.host, &smtp.from) else { return Ok(None) };
@@ -97,7 +97,7 @@ impl Mailer {
         let wrong = |text: String| MailError { text, blame: Blame::Refused };
         let message = self.message(letter).map_err(wrong)?.formatted();
         let to = address(letter.recipient).map_err(wrong)?;
-        // Whom it refuses before it has heard of anybody, it refuses whoever the mail is for.
+        // An error before any recipient was named does not concern the recipient.
         let mut server = self.connect().await.map_err(|error| failed(&error, Blame::Server))?;
         let sent = self.hand_over(&mut server, to, &message).await;
         server.abort().await;
@@ -124,7 +124,7 @@ impl Mailer {
             let eight_bits = MailParameter::Body(MailBodyParameter::EightBitMime);
             needs(Extension::EightBitMime, eight_bits, "8BITMIME")?;
         }
-        // What it says of the sender is no matter of the recipient.
+        // An error about the sender does not concern the recipient.
         let sender = Mail::new(Some(self.from.clone()), parameters);
         server.command(sender).await.map_err(|error| failed(&error, Blame::Server))?;
         let failed = |error: SmtpError| failed(&error, Blame::Recipient);
@@ -134,7 +134,7 @@ impl Mailer {
         Ok(())
     }
 
-    /// Greets the server, and signs in where that is configured.
+    /// Greets the server, and signs in if that is configured.
     async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
         let (host, port) = (self.place.0.as_str(), self.place.1);
         let (us, patience) = (ClientId::default(), Some(PATIENCE));
@@ -151,8 +151,8 @@ impl Mailer {
         Ok(server)
     }
 
-    /// Greets the server, and signs in where that is configured; otherwise says in words why it
-    /// could not. Nothing is sent.
+    /// Greets the server, and signs in if that is configured; returns why that failed. Nothing is
+    /// sent.
     pub async fn look(&self) -> Result<(), String> {
         let server = self.connect().await;
         let mut server =
@@ -181,10 +181,11 @@ impl Mailer {
     }
 }
 
-/// What went wrong; `blame` is what an answer of the server at this point says something of.
+/// The error of a mail; `blame` is what a reply of the server at this point applies to.
 fn failed(error: &SmtpError, blame: Blame) -> MailError {
     let code = error.status();
-    // Who is not let in, and a connection that ends, are no matter of the mail wherever they come.
+    // A refused sign-in or a closed connection never concerns the mail, at whatever point it
+    // happens.
     let is_ours = code
         .is_none_or(|code| matches!(code.category, Category::Connections | Category::Unspecified3));
     let blame = match blame {
@@ -195,7 +196,7 @@ fn failed(error: &SmtpError, blame: Blame) -> MailError {
     MailError { text: format!("could not send the mail: {}", explain(error)), blame }
 }
 
-/// Whether a text is the address of somebody, and nothing beside it.
+/// Whether a text is a single address and nothing else.
 pub fn check_address(text: &str) -> Result<(), String> {
     if text.len() > 254 {
         return Err("is longer than 254 characters".to_owned());

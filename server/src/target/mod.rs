@@ -1,36 +1,37 @@
-//! Targets: how a task acts on the world.
+//! Targets: what a task does.
 //!
-//! One attempt at one task is one call of [`Executor::execute`]: it is handed the definition, what
-//! the attempt is about, where to write log lines, and a token that stops it; it answers how the
-//! attempt ended. It always ends: by itself, by the invocation's time limit, or by the token; and
-//! when the future is dropped, nothing of it goes on. The layer knows no store, no schedule and no
-//! retry: what an outcome leads to is decided elsewhere.
+//! One attempt at one task is one call of [`Executor::execute`]: it gets the definition, the
+//! invocation, a channel for log lines, and a token that stops it; it returns how the attempt
+//! ended. It always ends: on its own, by the invocation's time limit, or by the token; and when the
+//! future is dropped, nothing of it continues. The layer knows no store, no schedule and no retry:
+//! the consequences of an outcome are decided elsewhere.
 //!
 //! What a target may do is the node's policy, not the definition's: programs run only where they
-//! are allowed, requests go only where the egress guard lets them. [`Executor::check`] asks the
-//! same questions when a target is saved, and names the field that has to change.
+//! are allowed, requests go only where the egress guard lets them. [`Executor::check`] makes the
+//! same checks when a target is saved, and names the field that has to change.
 //!
-//! What came from outside is bounded: lines to 16 KiB, output to the policy's limit (of a program's
-//! the beginning and the end are kept), redirects to five. Secrets of a definition are in no message, log line or debug print.
+//! Everything from outside is bounded: lines to 16 KiB, output to the policy's limit (for a
+//! program's output the beginning and the end are kept), redirects to five. No message, log line or
+//! debug print contains the secrets of a definition.
 //!
-//! - `definition`: [`Target`], the sum of the kinds
-//! - `http`: requests
-//! - `publish`: events to brokers
-//! - `egress`: where requests may go
-//! - `tls`: whom connections trust
-//! - `signature`: Standard Webhooks
-//! - `command`: programs
-//! - `worker`: tasks that programs of one's own pull
+//! - `definition`: [`Target`], the enum of all kinds
+//! - `http`: HTTP requests
+//! - `publish`: publishing events to brokers
+//! - `egress`: decides where requests may go
+//! - `tls`: which authorities connections trust
+//! - `signature`: signatures by Standard Webhooks
+//! - `command`: programs on the node
+//! - `worker`: tasks that external workers pull
 //! - `executor`: carries targets out
-//! - `origin`: where a target goes, as far as its definition tells
-//! - `mail`: mails to people, by the server that the configuration names
-//! - `invocation`: what an attempt is told, and how it ends
-//! - `template`: texts of a definition that are filled in before each attempt
-//! - `result`: what a task gives back to its run
+//! - `origin`: the receiver of a target, as far as its definition shows
+//! - `mail`: sending mails through the configured server
+//! - `invocation`: the input of an attempt, and its outcome
+//! - `template`: texts of a definition that are rendered before each attempt
+//! - `result`: the output of a task for its run
 //! - `policy`: what this node allows
-//! - `log`: where an attempt writes its lines
-//! - `text`: bytes from outside as text
-//! - `secret`: text that is not printed
+//! - `log`: the log lines of an attempt
+//! - `text`: converts bytes from outside to text
+//! - `secret`: text that is never printed
 //! - `error`: why a target is refused
 
 mod command;

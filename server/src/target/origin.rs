@@ -1,15 +1,16 @@
-//! Where a target goes, as far as its definition tells: what shares the fate of one receiver.
+//! The receiver of a target, as far as its definition shows: targets with the same one fail
+//! together.
 
 use url::Url;
 
 use super::{Target, command::Command, http};
 
-/// The longest origin that is told apart, in bytes: a name of a host has 253 at most.
+/// Maximum length of a distinguished origin, in bytes: a host name has at most 253.
 const MAX_ORIGIN: usize = 300;
 
 impl Target {
-    /// Scheme, host and port of an address, `command:` and the program, or `worker:` and the queue. None where a template
-    /// decides, and of a target that goes nowhere.
+    /// Scheme, host and port of a URL, `command:` and the program, or `worker:` and the queue.
+    /// `None` if a template decides it, and for a target without a receiver.
     pub fn origin(&self) -> Option<String> {
         let origin = match self {
             Self::Http(definition) => of_address(&definition.url),

@@ -2,12 +2,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What targets may do on this node, and how much they may say. Comes from the configuration.
+/// What targets may do on this node, and how much output is kept. Comes from the configuration.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Whether `command` targets may run.
     pub commands: bool,
-    /// What `command` targets may do where they may run.
+    /// What `command` targets may do if they may run.
     pub command: CommandPolicy,
     /// Whether `http` targets may reach loopback and private addresses.
     ///
@@ -31,34 +31,34 @@ impl Default for Policy {
     }
 }
 
-/// Who may run which programs, as whom and with how much of the machine.
+/// Who may run which programs, as which user and within which limits.
 ///
-/// The default restricts nothing: what restricts by default is the configuration.
+/// The default restricts nothing: the configuration sets the restrictive defaults.
 #[derive(Clone, Debug, Default)]
 pub struct CommandPolicy {
-    /// The namespaces whose tasks may run programs; `None` stands for all.
+    /// The namespaces whose tasks may run programs; `None` means all.
     pub namespaces: Option<Vec<String>>,
-    /// The programs that tasks may start, by their absolute paths; empty stands for all.
+    /// The programs that tasks may start, by their absolute paths; empty means all.
     pub programs: Vec<PathBuf>,
     /// The user that programs run as; `None` is the server's own.
     pub user: Option<String>,
     /// Further users that a task may name.
     pub users: Vec<String>,
-    /// What one program may take of the machine.
+    /// Resource limits of one program.
     pub limits: CommandLimits,
-    /// Whether a process of its own starts the programs, which is the executable of this one again
-    /// and must be Carillon's. Otherwise a thread does.
+    /// Whether a separate process starts the programs. It runs the executable of this process,
+    /// which must be Carillon's. Otherwise a thread starts them.
     pub is_apart: bool,
 }
 
-/// Limits that the system holds a program to; `None` leaves what the server has itself.
+/// Limits that the system enforces for a program; `None` keeps the server's own.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default)]
 pub struct CommandLimits {
     /// Processes and threads of the program's user.
     pub processes: Option<u64>,
     /// Open files, as the soft limit: a program may raise it up to the server's hard limit.
     pub open_files: Option<u64>,
-    /// Size of a file that a program writes.
+    /// Size of a single file that a program writes.
     pub file_bytes: Option<u64>,
     /// Address space of one process.
     pub memory_bytes: Option<u64>,

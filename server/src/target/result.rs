@@ -1,24 +1,25 @@
-//! What a task gives back to its run: a JSON object that the tasks behind it find in their context.
+//! The output of a task for its run: a JSON object that later tasks find in their context.
 //!
-//! It stands in the attempt's output under the key `result`, beside what was seen of the attempt.
+//! It is stored in the attempt's output under the key `result`, beside what was seen of the
+//! attempt.
 
 use serde_json::{Map, Value};
 
-/// A result's size as JSON, and that of the context with all results merged into it.
+/// Maximum size of a result as JSON, and of the context with all results merged into it.
 pub(crate) const MAX_RESULT_BYTES: usize = 256 * 1024;
 
-/// How deep JSON may nest that is kept. What is kept comes to lie a few levels deeper, in a row, in an
-/// audit entry or in an answer of the API, and whoever reads JSON gives up at 128 levels.
+/// Maximum nesting of stored JSON. It is stored a few levels deeper, in a row, in an audit entry or
+/// in a response of the API, and JSON parsers give up at 128 levels.
 pub(crate) const MAX_NESTING: usize = 100;
 
 const KEY: &str = "result";
 
-/// What the attempt with that output gave back, if it gave back anything.
+/// The result in an attempt's output, if there is one.
 pub fn result_of(output: &Value) -> Option<&Map<String, Value>> {
     output.get(KEY)?.as_object()
 }
 
-/// Puts what was given back into an attempt's output, or says why it cannot be taken.
+/// Stores a result in an attempt's output, or returns why it cannot be accepted.
 pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
     if !result.is_object() {
         return Err("what it gave back is not a JSON object".to_owned());
@@ -44,12 +45,12 @@ pub(super) fn too_large(size: usize) -> String {
     format!("what it gave back has {size} bytes as JSON; the limit is {MAX_RESULT_BYTES} (256 KiB)")
 }
 
-/// What is wrong with JSON that nests too deep.
+/// The error for JSON that nests too deep.
 pub(crate) fn too_deep(levels: usize) -> String {
     format!("nests {levels} levels deep; the limit is {MAX_NESTING}")
 }
 
-/// How deep a JSON text nests: so many lists and objects are around its innermost value.
+/// How deep a JSON text nests: the number of lists and objects around its innermost value.
 pub(crate) fn nesting(json: &[u8]) -> usize {
     let (mut levels, mut most) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);

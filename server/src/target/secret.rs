@@ -3,9 +3,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Text that must not show up in a log, an error or a debug print.
+/// Text that must not appear in a log, an error or a debug print.
 ///
-/// It serialises as the text itself, because that is how a definition is stored.
+/// It serialises as the text itself, because definitions are stored that way.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -16,7 +16,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, at the one place that needs it.
+    /// The text, for the one place that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }

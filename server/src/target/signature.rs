@@ -1,6 +1,6 @@
 //! Signatures by the Standard Webhooks specification: HMAC-SHA256 over id, time and body.
 //!
-//! `ring` computes them: it is the provider of our TLS, so there is one set of cryptography.
+//! They are computed by `ring`, which our TLS uses as well, so there is one cryptography library.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use chrono::{DateTime, Utc};
@@ -10,10 +10,10 @@ use super::Secret;
 
 const PREFIX: &str = "whsec_";
 
-/// The specification asks for keys of 24 to 64 bytes.
+/// The specification requires keys of 24 to 64 bytes.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// How many secrets sign at once: the new one and those that receivers still know.
+/// Maximum number of secrets that sign at once: the new one and those that receivers still know.
 const MAX_SECRETS: usize = 4;
 
 /// Signs messages with one secret, or with several while one replaces another.
@@ -33,7 +33,7 @@ pub(crate) enum BadSecret {
 }
 
 impl Signer {
-    /// Reads a secret: `whsec_` and the key in base64. Several stand apart by spaces.
+    /// Parses a secret: `whsec_` and the key in base64. Several are separated by spaces.
     pub(crate) fn new(secret: &Secret) -> Result<Self, BadSecret> {
         let secrets: Vec<&str> = secret.expose().split_ascii_whitespace().collect();
         match secrets.len() {
@@ -43,7 +43,8 @@ impl Signer {
         }
     }
 
-    /// The value of the header `webhook-signature`: a signature for each secret, apart by spaces.
+    /// The value of the header `webhook-signature`: a signature for each secret, separated by
+    /// spaces.
     pub(crate) fn sign(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
         let sign = |key: &hmac::Key| {
             let mut context = hmac::Context::with_key(key);

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Makes text of bytes from outside, fit for every database: what is not UTF-8 and NUL, which
+/// Converts bytes from outside to text that every database can store: invalid UTF-8 and NUL, which
 /// PostgreSQL cannot store, become U+FFFD.
 pub(crate) fn storable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
@@ -22,7 +22,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A count with its thousands apart: `1,234`.
+/// A count with thousands separators: `1,234`.
 pub(crate) struct Grouped(pub(crate) u64);
 
 impl fmt::Display for Grouped {
@@ -38,7 +38,7 @@ impl fmt::Display for Grouped {
     }
 }
 
-/// An amount of bytes in short: `999 bytes`, `56 kB`, `3 MB`.
+/// An amount of bytes in short form: `999 bytes`, `56 kB`, `3 MB`.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {

@@ -1,4 +1,4 @@
-//! TLS to receivers and brokers.
+//! TLS connections to receivers and brokers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::{
 
 use super::TargetError;
 
-/// TLS by `ring`, named here so that no process-wide default is needed.
+/// TLS with `ring`, named here so that no process-wide default is needed.
 pub(super) fn config(
     roots: &Arc<RootCertStore>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TargetError> {

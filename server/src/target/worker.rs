@@ -1,5 +1,5 @@
-//! Tasks that a program of one's own carries out: it pulls them from a queue. The program may be
-//! anywhere and in any language; docs/workers.md says how it speaks.
+//! Tasks that a user's own program carries out: it pulls them from a queue. The program may be
+//! anywhere and in any language; docs/workers.md describes the protocol.
 
 use std::{fmt, pin::Pin};
 
@@ -10,32 +10,33 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Invocation, Outcome, TargetError, log::Log, result};
 
-/// The longest name of a queue, a task or a tag.
+/// Maximum length of the name of a queue, a task or a tag.
 const MAX_NAME: usize = 64;
-/// As in a request's body.
+/// The same limit as for a request's body.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 const MAX_TAGS: usize = 16;
 
-/// A task for whoever pulls from the queue: `{"worker": {"queue": "emails", "task": "send"}}`.
+/// A task for a worker that pulls from the queue:
+/// `{"worker": {"queue": "emails", "task": "send"}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Worker {
-    /// Where workers look for it: 1 to 64 of a-z 0-9 . _ -
+    /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
     pub queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     pub task: String,
-    /// What the worker is given; texts in it may be templates. The run's context if left out.
+    /// The input for the worker; texts in it may be templates. The run's context if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What the worker must have, each of them.
+    /// Tags that the worker must have, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
 
-/// What carries jobs to workers and waits for their end.
+/// Passes jobs to workers and waits for their end.
 pub trait Jobs: Send + Sync + fmt::Debug {
-    /// Carries out an attempt. Dropped, it waits no more, and late words of the worker change
-    /// nothing.
+    /// Carries out an attempt. If the future is dropped, it stops waiting, and late requests of the
+    /// worker change nothing.
     fn carry_out<'a>(
         &'a self,
         definition: &'a Worker,
@@ -60,15 +61,15 @@ fn is_made_of(name: &str, marks: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// Whether what a worker gives back can be kept; if not, what is wrong with it.
+/// Whether a worker's output can be stored; if not, why.
 pub fn check_output(output: &Value) -> Result<(), String> {
-    // What is no object is kept beside what tasks give back to their run.
+    // A value that is not an object is stored as one.
     let object = if output.is_object() { output.clone() } else { json!({ "value": output }) };
     result::keep(&mut json!({}), object)
 }
 
-/// A job that a worker completed, as the outcome of its attempt: an object is what the task gives
-/// back to its run.
+/// The outcome of an attempt whose job a worker completed: an object is the task's result for its
+/// run.
 pub fn completed(worker: &str, output: Value) -> Outcome {
     let mut seen = json!({ "worker": worker });
     let kept = match output {
@@ -122,7 +123,7 @@ impl Worker {
         self.input.as_ref().map_or(Ok(()), check_size)
     }
 
-    /// The same once its templates are filled in. Without an input the context is handed over.
+    /// The same after its templates are rendered. Without an input the context is sent.
     pub(super) fn check_filled(&self, context: &Value) -> Result<(), TargetError> {
         self.check()?;
         if self.input.is_none() { check_size(context) } else { Ok(()) }

@@ -5,31 +5,31 @@ use opentelemetry::{KeyValue, metrics::Meter};
 /// What this node published since it started, by kind of broker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BrokerCounts {
-    /// Name of the kind.
+    /// The name of the kind.
     pub broker: &'static str,
     /// Events that were acknowledged.
     pub acknowledged: u64,
-    /// Attempts that were not.
+    /// Attempts that failed.
     pub failed: u64,
-    /// Connections that were made.
+    /// Connections that were established.
     pub connected: u64,
     /// Connections that are open now.
     pub open: u64,
-    /// Places that could not be reached the last time.
+    /// Brokers that could not be reached at the last try.
     pub unreachable: u64,
 }
 
-/// Tells the counts of now.
+/// Returns the current counts.
 type Source = dyn Fn() -> Vec<BrokerCounts> + Send + Sync;
 
-/// What is published, as it is counted where that happens.
+/// Reads the counts of published events from the code that publishes.
 #[derive(Default)]
 pub(super) struct Brokers {
     source: OnceLock<Box<Source>>,
 }
 
 impl Brokers {
-    /// Whose counts are read when they are asked for.
+    /// Registers gauges that read the counts on each scrape.
     pub(super) fn observed(meter: &Meter) -> Arc<Self> {
         let brokers = Arc::new(Self::default());
         let source = brokers.clone();
@@ -50,7 +50,7 @@ impl Brokers {
         let source = brokers.clone();
         meter
             .u64_observable_counter("carillon.broker_connections_made")
-            .with_description("Connections to brokers that were made, the first ones included.")
+            .with_description("Connections established to brokers, including the first ones.")
             .with_callback(move |observer| {
                 for counts in source.now() {
                     observer.observe(counts.connected, &[label(&counts)]);
@@ -62,7 +62,7 @@ impl Brokers {
             ("carillon.broker_connections", "Open connections to brokers.", |counts| counts.open),
             (
                 "carillon.brokers_unreachable",
-                "Brokers that could not be reached the last time.",
+                "Brokers that could not be reached at the last try.",
                 |counts| counts.unreachable,
             ),
         ];
@@ -81,7 +81,7 @@ impl Brokers {
         brokers
     }
 
-    /// Whoever publishes tells its counts by `source`, once.
+    /// Sets the source of the counts, once.
     pub(super) fn tell(&self, source: impl Fn() -> Vec<BrokerCounts> + Send + Sync + 'static) {
         let _ = self.source.set(Box::new(source));
     }

@@ -3,12 +3,12 @@ use opentelemetry::{
     metrics::{Counter, Gauge, Meter},
 };
 
-/// Why a connection finds no place.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPlace {
-    /// All are taken.
+    /// All places are taken.
     Full,
-    /// Its address has as many as one may have.
+    /// Its address has reached the limit per address.
     Address,
 }
 
@@ -21,7 +21,7 @@ impl NoPlace {
     }
 }
 
-/// How close HTTP is to the limit of its connections.
+/// How close HTTP is to its connection limit.
 #[derive(Clone)]
 pub(super) struct Connections {
     open: Gauge<u64>,
@@ -34,14 +34,14 @@ impl Connections {
         let gauge = |name, text| meter.u64_gauge(name).with_description(text).build();
         let refused = meter
             .u64_counter("carillon.connections_refused")
-            .with_description("Connections without a place, by reason: only probes are answered.")
+            .with_description("Connections refused, by reason: only probes are answered.")
             .build();
         for reason in [NoPlace::Full, NoPlace::Address] {
             refused.add(0, &[KeyValue::new("reason", reason.word())]);
         }
         Self {
-            open: gauge("carillon.connections", "Open connections of HTTP, WebSockets included."),
-            limit: gauge("carillon.connections_limit", "The most of them at once."),
+            open: gauge("carillon.connections", "Open HTTP connections, including WebSockets."),
+            limit: gauge("carillon.connections_limit", "Maximum number of open HTTP connections."),
             refused,
         }
     }

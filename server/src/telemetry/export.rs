@@ -21,24 +21,24 @@ use crate::{
     config::{self, OtlpProtocol},
 };
 
-/// How long the last export may hold up the end of the process.
+/// How long the last export may delay the end of the process.
 pub(super) const FLUSH: Duration = Duration::from_secs(5);
 
-/// How long a collector that takes OTLP over HTTP may take to answer.
+/// How long a collector that accepts OTLP over HTTP may take to respond.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why telemetry could not be set up. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The filter is none.
+    /// The filter is invalid.
     #[error(
         "read log.filter: '{value}' is no filter ({problem}); \
          give a level or targets with levels, such as 'info' or 'warn,carillon=debug'"
     )]
     Filter {
-        /// As given.
+        /// The filter as given.
         value: String,
-        /// What the parser says.
+        /// The parser's message.
         problem: String,
     },
     /// The exporter could not be built.
@@ -48,23 +48,23 @@ pub enum TelemetryError {
          'http://127.0.0.1:4318' with otlp.protocol = 'http'"
     )]
     Exporter {
-        /// As given.
+        /// The endpoint as given.
         endpoint: String,
-        /// What the builder says.
+        /// The builder's error.
         source: ExporterBuildError,
     },
     /// The instruments could not be registered.
     #[error("register the metrics: {0}")]
     Registry(#[from] OTelSdkError),
-    /// Nor could those of the process.
+    /// The process's own metrics could not be registered.
     #[error("register the metrics of the process: {0}")]
     Process(#[from] prometheus::Error),
-    /// The process has a subscriber already.
+    /// The process already has a subscriber.
     #[error("start logging: it was started before")]
     Twice,
 }
 
-/// The providers behind the log, the traces and the metrics.
+/// The providers of logs, traces and metrics.
 #[derive(Debug)]
 pub struct Telemetry {
     traces: Traces,
@@ -74,7 +74,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Sets them up for the whole process, inside its runtime.
+    /// Sets up telemetry for the whole process, inside its runtime.
     pub fn start(
         log: &config::Log,
         otlp: &config::Otlp,
@@ -107,7 +107,7 @@ impl Telemetry {
         Ok(Self { traces, meters, registry, metrics })
     }
 
-    /// Instruments that nothing exports: for tests, which read the registry.
+    /// Instruments that are not exported: for tests, which read the registry.
     pub fn unexported(clock: Clock) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let (meters, traces) = (scraped(&registry)?.build(), Traces::default());
@@ -120,12 +120,13 @@ impl Telemetry {
         &self.metrics
     }
 
-    /// Where the instruments can be read; see [`exposition`].
+    /// The registry in which the instruments can be read; see [`exposition`].
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Sends what has not been sent. May wait for the collector: not for the reactor's threads.
+    /// Sends pending data. May wait for the collector, so it must not be called on the reactor's
+    /// threads.
     pub fn shutdown(&self) {
         if let Err(error) = self.traces.shutdown() {
             tracing::warn!(%error, "failed to send the last traces");
@@ -167,8 +168,9 @@ fn exporters(endpoint: &str, protocol: OtlpProtocol) -> Result<Exporters, Export
     })
 }
 
-/// The exporters' threads are not the runtime's: they wait for the collector's answer by themselves.
-/// A blocking client may not be made inside a runtime, so a thread of its own makes it.
+/// The exporters' threads do not belong to the runtime: they wait for the collector's response
+/// themselves. A blocking client must not be created inside a runtime, so a separate thread creates
+/// it.
 fn http_client() -> Result<reqwest::blocking::Client, ExporterBuildError> {
     let make = || {
         let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
@@ -188,7 +190,7 @@ fn http_client() -> Result<reqwest::blocking::Client, ExporterBuildError> {
     made.map_err(|problem| ExporterBuildError::InternalFailure(format!("HTTP client: {problem}")))
 }
 
-/// Meters that a registry shows.
+/// Meters that are visible in a registry.
 fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, TelemetryError> {
     #[cfg(target_os = "linux")]
     registry.register(Box::new(ProcessCollector::for_self()))?;
@@ -199,7 +201,7 @@ fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, TelemetryError> 
     Ok(SdkMeterProvider::builder().with_reader(scraped))
 }
 
-/// The registry as Prometheus reads it.
+/// The registry in Prometheus format.
 pub fn exposition(registry: &Registry) -> Result<String, prometheus::Error> {
     TextEncoder::new().encode_to_string(&registry.gather())
 }

@@ -4,21 +4,21 @@ use opentelemetry::{KeyValue, metrics::Meter};
 
 use super::Sampled;
 
-/// The check that says whether the database tells anything.
+/// The check that shows whether the database answers.
 const DATABASE: &str = "database";
 
-/// What is counted in the database, as it was found the last time, and nothing else: what nobody
-/// found then, a canary that is switched off or all of it while the database is down, has no series.
-/// The last good figure would be taken for today's.
+/// The latest figures counted in the database. Figures that were not found then, such as those of a
+/// disabled canary, or all of them while the database is down, have no series: a stale figure would
+/// be mistaken for a current one.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     found: Mutex<Found>,
 }
 
-/// What came of the last look.
+/// The result of the last look.
 #[derive(Debug, Default)]
 enum Found {
-    /// Nobody has looked.
+    /// No look has been made yet.
     #[default]
     Unknown,
     /// The database did not answer.
@@ -27,7 +27,7 @@ enum Found {
 }
 
 impl Fleet {
-    /// Whose figures are read when they are asked for.
+    /// Registers gauges that read the figures on each scrape.
     pub(super) fn observed(meter: &Meter) -> Arc<Self> {
         let fleet = Arc::new(Self::default());
         fleet.count(
@@ -45,39 +45,39 @@ impl Fleet {
         fleet.count(meter, "carillon.pending_handoffs", "Claimed fires without a run.", |found| {
             found.pending_handoffs
         });
-        fleet.count(meter, "carillon.workers", "Programs that pull tasks.", |found| found.workers);
+        fleet.count(meter, "carillon.workers", "Registered workers.", |found| found.workers);
         fleet.count(
             meter,
             "carillon.worker_jobs_waiting",
             "Jobs that wait for a worker.",
             |found| found.jobs_waiting,
         );
-        fleet.count(meter, "carillon.worker_jobs_held", "Jobs that a worker is at.", |found| {
+        fleet.count(meter, "carillon.worker_jobs_held", "Jobs that a worker holds.", |found| {
             found.jobs_held
         });
         fleet.count(
             meter,
             "carillon.queues_without_worker",
-            "Queues in which jobs have waited for a minute that no worker may take.",
+            "Queues in which jobs have waited for a minute without a worker that may take them.",
             |found| found.queues_without_worker,
         );
-        fleet.count(meter, "carillon.nodes_alive", "Nodes that live.", |found| found.nodes);
+        fleet.count(meter, "carillon.nodes_alive", "Live nodes.", |found| found.nodes);
         fleet.count(
             meter,
             "carillon.fires_missed_last_hour",
-            "Fires that were missed or given up in the last hour.",
+            "Fires that were missed or abandoned in the last hour.",
             |found| found.missed,
         );
         fleet.moment(
             meter,
             "carillon.oldest_unclaimed_age",
-            "How long the oldest schedule that is due waits to be claimed.",
+            "How long the oldest due schedule has been waiting to be claimed.",
             |found| Some(found.oldest_unclaimed.as_secs_f64()),
         );
         fleet.moment(
             meter,
             "carillon.canary_latency",
-            "From the due time to the settled run of the canary's last success.",
+            "From the due time to the settled run, for the canary's last success.",
             |found| found.canary.map(|canary| canary.latency.as_secs_f64()),
         );
         fleet.moment(
@@ -90,7 +90,7 @@ impl Fleet {
         fleet
     }
 
-    /// Somebody has looked; nothing if the database did not answer.
+    /// Sets the result of a look; `None` if the database did not answer.
     pub(super) fn found(&self, sampled: Option<Sampled>) {
         *self.locked() = sampled.map_or(Found::Nothing, |sampled| Found::All(Box::new(sampled)));
     }
@@ -137,7 +137,7 @@ impl Fleet {
         let fleet = Arc::clone(self);
         meter
             .u64_observable_gauge("carillon.health_check")
-            .with_description("Whether a check of /healthz is well, by check.")
+            .with_description("Whether a check of /healthz is healthy, by check.")
             .with_callback(move |gauge| {
                 let observe = |check: &'static str, healthy: bool| {
                     gauge.observe(u64::from(healthy), &[KeyValue::new("check", check)]);

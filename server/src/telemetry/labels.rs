@@ -9,7 +9,7 @@ use std::{
 use opentelemetry::KeyValue;
 use uuid::Uuid;
 
-/// The schedules that have series of their own. What nobody asked for costs one look at a flag.
+/// The schedules that have their own series. If none are configured, this costs one flag check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels(Arc<Inner>);
 
@@ -20,7 +20,7 @@ struct Inner {
 }
 
 impl Labels {
-    /// From now on these, with namespace and name.
+    /// Sets these schedules, given by id, namespace and name.
     pub(super) fn set(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
         let names: HashMap<_, _> = schedules
             .into_iter()
@@ -32,7 +32,7 @@ impl Labels {
         *self.0.names.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
-    /// The labels of a schedule that has its own, with `more`.
+    /// The labels of a schedule that has its own series, together with `more`.
     pub(super) fn of<const N: usize>(
         &self,
         schedule: Option<Uuid>,

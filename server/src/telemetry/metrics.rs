@@ -13,16 +13,16 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Upper bounds in seconds for how late or how long something was: a millisecond to an hour.
+/// Histogram bounds in seconds for lateness and durations: a millisecond to an hour.
 const SECONDS: [f64; 16] = [
     0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0,
     3600.0,
 ];
 
-/// Upper bounds for how many rows a statement took.
+/// Histogram bounds for the number of rows per statement.
 const ROWS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 350.0, 500.0];
 
-/// What recovery did for a fire or run.
+/// What recovery did with a fire or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// A claimed fire without a run was handed over.
@@ -31,14 +31,14 @@ pub enum Recovery {
     OrphanedRun,
     /// A run over its hard timeout was ended.
     HardTimeout,
-    /// It was given up: the limits of recovery are reached.
+    /// It was given up because recovery reached its limits.
     Abandoned,
 }
 
-/// How an attempt to sign in ended.
+/// The outcome of a sign-in attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignIn {
-    /// With a session.
+    /// A session was created.
     Accepted,
     /// Unknown name, wrong password, or a disabled user.
     Refused,
@@ -46,10 +46,10 @@ pub enum SignIn {
     Limited,
 }
 
-/// Every instrument. Cheap to clone; recording never waits and never fails.
+/// All instruments. Cheap to clone; recording never waits and never fails.
 ///
-/// Names here are without unit: Prometheus shows `carillon.fire_lateness` as
-/// `carillon_fire_lateness_seconds`, whether it scrapes it or gets it over OTLP.
+/// Names here have no unit: Prometheus shows `carillon.fire_lateness` as
+/// `carillon_fire_lateness_seconds`, whether it scrapes the metric or receives it over OTLP.
 #[derive(Clone)]
 pub struct Metrics {
     fires: Counter<u64>,
@@ -84,7 +84,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Instruments that nobody reads: for tests and tools.
+    /// Instruments that are not read: for tests and tools.
     pub fn unread(clock: Clock) -> Self {
         use opentelemetry::metrics::MeterProvider;
         let meters = SdkMeterProvider::builder().build();
@@ -97,7 +97,8 @@ impl Metrics {
         this
     }
 
-    /// What may never happen is there from the beginning, at 0: what is not there cannot rise.
+    /// Counters of events that must never happen exist from the start at 0: an absent counter
+    /// cannot rise.
     fn begin(&self) {
         let zero = |counter: &Counter<u64>, label: &'static str, words: &[&'static str]| {
             for word in words {
@@ -149,15 +150,15 @@ impl Metrics {
                 "From a run's start to its end.",
             ),
             attempts: counter("carillon.attempts", "Attempts at tasks that ended, by state."),
-            recovery_events: counter("carillon.recovery_events", "What recovery did, by kind."),
+            recovery_events: counter("carillon.recovery_events", "Actions of recovery, by kind."),
             live_runs: gauge("carillon.live_runs", "Runs at work on this node."),
             places: gauge("carillon.places", "Places for runs on this node: its capacity."),
             places_held: gauge("carillon.places_held", "Places that runs hold on this node."),
             held_back: counter(
                 "carillon.held_back",
-                "Refusals of a place that was free, by whose share or quota was used up.",
+                "Runs that could not have a free place, by the share or quota that was used up.",
             ),
-            info: gauge("carillon.info", "What runs here: always 1."),
+            info: gauge("carillon.info", "Version, database and zone data, as labels: always 1."),
             schedule_fires: counter(
                 "carillon.schedule_fires",
                 "Fires of the schedules of metrics.schedules, by verdict and reason.",
@@ -173,7 +174,7 @@ impl Metrics {
             ),
             retention_partitions: counter(
                 "carillon.retention_partitions",
-                "Partitions made and dropped.",
+                "Partitions created and dropped.",
             ),
             retention_chunk_duration: seconds(
                 "carillon.retention_chunk_duration",
@@ -188,12 +189,12 @@ impl Metrics {
         }
     }
 
-    /// Where spans go.
+    /// The traces.
     pub fn traces(&self) -> &Traces {
         &self.traces
     }
 
-    /// So many fires of a schedule have this verdict, for this reason: the words of the ledger.
+    /// Counts fires of a schedule with this verdict and reason, in the ledger's words.
     pub fn fires(&self, schedule: Option<Uuid>, verdict: String, reason: String, count: u64) {
         let labels = [KeyValue::new("verdict", verdict), KeyValue::new("reason", reason)];
         self.fires.add(count, &labels);
@@ -202,30 +203,30 @@ impl Metrics {
         }
     }
 
-    /// A fire was handed over so long after it was due.
+    /// Records how long after its due time a fire was handed over.
     pub fn lateness(&self, late: Duration) {
         self.fire_lateness.record(late.as_secs_f64(), &[]);
     }
 
-    /// A claim of `schedules` was committed.
+    /// Records a committed claim of `schedules`.
     pub fn claimed(&self, schedules: usize, took: Duration) {
         self.claim_batch.record(schedules as u64, &[]);
         self.claim_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// A hand-off of `fires` was committed.
+    /// Records a committed hand-off of `fires`.
     pub fn handed_over(&self, fires: usize, took: Duration) {
         self.handoff_batch.record(fires as u64, &[]);
         self.handoff_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// A settlement of `attempts` was committed.
+    /// Records a committed settlement of `attempts`.
     pub fn settled(&self, attempts: usize, took: Duration) {
         self.settle_batch.record(attempts as u64, &[]);
         self.settle_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// A run of a schedule, if of one, ended in `state`, so long after it started.
+    /// Counts a run that ended in `state`, and how long it took; its schedule, if it has one.
     pub fn execution(&self, schedule: Option<Uuid>, state: String, took: Duration, failed: bool) {
         let labels = [KeyValue::new("state", state)];
         self.executions.add(1, &labels);
@@ -236,12 +237,12 @@ impl Metrics {
         self.minute.ended(took, failed);
     }
 
-    /// An attempt at a task ended in `state`.
+    /// Counts an attempt that ended in `state`.
     pub fn attempt(&self, state: String) {
         self.attempts.add(1, &[KeyValue::new("state", state)]);
     }
 
-    /// Recovery dealt with so many.
+    /// Counts the fires or runs that recovery handled.
     pub fn recovered(&self, what: Recovery, count: usize) {
         let kind = match what {
             Recovery::LostHandoff => "lost_handoff",
@@ -252,43 +253,44 @@ impl Metrics {
         self.recovery_events.add(count as u64, &[KeyValue::new("kind", kind)]);
     }
 
-    /// Retention removed rows of a table.
+    /// Counts the rows of a table that retention removed.
     pub fn retention_rows(&self, table: &'static str, rows: u64) {
         self.retention_rows.add(rows, &[KeyValue::new("table", table)]);
     }
 
-    /// Retention has `made` or `dropped` partitions.
+    /// Counts the partitions that retention has `made` or `dropped`.
     pub fn partitions(&self, change: &'static str, count: u64) {
         self.retention_partitions.add(count, &[KeyValue::new("change", change)]);
     }
 
-    /// A transaction of retention held the writer for so long.
+    /// Records how long a retention transaction held the writer.
     pub fn retention_chunk(&self, took: Duration) {
         self.retention_chunk_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// So many runs are at work on this node.
+    /// Sets the number of runs at work on this node.
     pub fn live_runs(&self, count: usize) {
         self.live_runs.record(count as u64, &[]);
     }
 
-    /// So many places of this node's are held.
+    /// Sets the number of this node's places that are held.
     pub fn places(&self, held: usize, capacity: usize) {
         self.places_held.record(held as u64, &[]);
         self.places.record(capacity as u64, &[]);
     }
 
-    /// A run found a place that it could not have: its origin, schedule or namespace holds its share.
+    /// Counts a run that could not have a free place: its origin, schedule or namespace has used up
+    /// its share.
     pub fn held_back(&self, share: &'static str) {
         self.held_back.add(1, &[KeyValue::new("share", share)]);
     }
 
-    /// What was counted in the database just now; nothing if it did not answer.
+    /// Sets the figures just counted in the database; `None` if it did not answer.
     pub fn sampled(&self, sampled: Option<Sampled>) {
         self.fleet.found(sampled);
     }
 
-    /// What runs here.
+    /// Sets the labels of the running database and zone data.
     pub fn runs_on(&self, database: &'static str, zone_data: String) {
         let labels = [
             KeyValue::new("version", env!("CARGO_PKG_VERSION")),
@@ -298,27 +300,27 @@ impl Metrics {
         self.info.record(1, &labels);
     }
 
-    /// From now on these schedules have series of their own: key, namespace, name.
+    /// Gives these schedules their own series: id, namespace, name.
     pub fn tell_apart(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
         self.labels.set(schedules);
     }
 
-    /// What is published is counted by `source`, which is asked whenever the metrics are.
+    /// Sets the source of the counts of published events; it is read on each scrape.
     pub fn brokers(&self, source: impl Fn() -> Vec<BrokerCounts> + Send + Sync + 'static) {
         self.brokers.tell(source);
     }
 
-    /// HTTP has so many `open` connections, of `limit` at the most.
+    /// Sets the number of `open` HTTP connections, and their `limit`.
     pub fn connections(&self, open: usize, limit: usize) {
         self.connections.record(open, limit);
     }
 
-    /// A connection found no place.
+    /// Counts a refused connection.
     pub fn no_place(&self, reason: NoPlace) {
         self.connections.refused(reason);
     }
 
-    /// Somebody tried to sign in.
+    /// Counts an attempt to sign in.
     pub fn sign_in(&self, outcome: SignIn) {
         let outcome = match outcome {
             SignIn::Accepted => "accepted",

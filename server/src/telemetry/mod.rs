@@ -1,18 +1,19 @@
-//! What the process tells about itself: log lines, traces and metrics.
+//! Telemetry of the process: log lines, traces and metrics.
 //!
-//! A leaf: every layer may record here, and it knows none of them. Log lines go to standard error,
-//! so that standard output stays free for answers. Traces and metrics go to an OpenTelemetry
-//! collector when one is configured; metrics can always be scraped in Prometheus' format.
+//! A leaf: every layer may record here, and it depends on none of them. Log lines go to standard
+//! error, so that standard output is free for command output. Traces and metrics go to an
+//! OpenTelemetry collector if one is configured; metrics can always be scraped in Prometheus
+//! format.
 //!
 //! - `metrics`: [`Metrics`], every instrument, named once
 //! - `labels`: the schedules that have series of their own
-//! - `traces`: [`Traces`], one trace a fire
-//! - `sampled`, `fleet`: what is counted in the database, and not here; and its gauges
-//! - `rates`, `window`: the last minute's executions, for the rates that are not counters
-//! - `brokers`: what is published
-//! - `connections`: how close HTTP is to the limit of its connections
+//! - `traces`: [`Traces`], one trace per fire
+//! - `sampled`, `fleet`: figures that are counted in the database; and their gauges
+//! - `rates`, `window`: executions of the last minute, for the rates that are not counters
+//! - `brokers`: counts of published events
+//! - `connections`: how close HTTP is to its connection limit
 //! - `logs`: the subscriber: text or JSON, filtered
-//! - `export`: the providers behind it, and flushing them at the end
+//! - `export`: the underlying providers, and flushing them at shutdown
 
 mod brokers;
 mod connections;

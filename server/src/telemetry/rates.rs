@@ -16,7 +16,7 @@ pub(super) struct Minute {
 }
 
 impl Minute {
-    /// Whose rates are computed when they are read.
+    /// Registers gauges that compute the rates on each scrape.
     pub(super) fn observed(meter: &Meter, clock: Clock) -> Arc<Self> {
         let start = clock.instant();
         let minute = Arc::new(Self { clock, start, window: Mutex::default() });
@@ -30,19 +30,19 @@ impl Minute {
         meter
             .f64_observable_gauge("carillon.average_execution_time")
             .with_unit("s")
-            .with_description("Their mean time from start to end.")
+            .with_description("Mean duration of the runs that ended in the last minute.")
             .with_callback(move |gauge| gauge.observe(of.summary().average_seconds, &[]))
             .build();
         let of = Arc::clone(&minute);
         meter
             .f64_observable_gauge("carillon.failed_executions_rate")
-            .with_description("The share of them that ended badly, 0 to 1.")
+            .with_description("Share of failed runs among those of the last minute, 0 to 1.")
             .with_callback(move |gauge| gauge.observe(of.summary().failed_share, &[]))
             .build();
         minute
     }
 
-    /// An execution ended.
+    /// Records an execution that ended.
     pub(super) fn ended(&self, took: Duration, failed: bool) {
         let second = self.second();
         self.locked().record(second, took, failed);

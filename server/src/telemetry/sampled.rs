@@ -2,42 +2,42 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-/// What is counted in the database now and then.
+/// Figures that are counted in the database periodically.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
     /// Schedules that are not deleted.
     pub schedules: u64,
-    /// Those that will fire.
+    /// Schedules that will fire.
     pub active: u64,
     /// Runs that wait for a place.
     pub queued: u64,
     /// Claimed fires without a run.
     pub pending_handoffs: u64,
-    /// Programs that pull tasks.
+    /// Registered workers.
     pub workers: u64,
     /// Jobs that wait for a worker.
     pub jobs_waiting: u64,
-    /// Jobs that a worker is at.
+    /// Jobs that a worker holds.
     pub jobs_held: u64,
-    /// Queues in which jobs wait that no worker may take.
+    /// Queues with waiting jobs that no worker may take.
     pub queues_without_worker: u64,
-    /// Nodes that live.
+    /// Live nodes.
     pub nodes: u64,
-    /// Fires that were missed or given up in the last hour.
+    /// Fires that were missed or abandoned in the last hour.
     pub missed: u64,
-    /// How long the oldest schedule that is due waits to be claimed.
+    /// How long the oldest due schedule has been waiting to be claimed.
     pub oldest_unclaimed: Duration,
-    /// Each check of the health, and whether it is well.
+    /// Each health check, and whether it is healthy.
     pub checks: Vec<(&'static str, bool)>,
-    /// The canary, where there is one that has run.
+    /// The canary, if there is one that has run.
     pub canary: Option<Canary>,
 }
 
-/// The last fire of the canary that succeeded.
+/// The canary's last successful fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canary {
     /// When it was due.
     pub due_at: DateTime<Utc>,
-    /// From then until its run had settled.
+    /// The time from then until its run had settled.
     pub latency: Duration,
 }

@@ -1,9 +1,9 @@
-//! One trace a fire: claim, hand-off, run, task, target.
+//! One trace per fire: claim, hand-off, run, task, target.
 //!
-//! A run's key is its trace's id, and a span's id follows from what it is about. So each node
-//! tells of what it did itself, at the time when it is done, and the spans of several nodes, of a
-//! run that was taken over and of the target still make one trace without anybody carrying a
-//! context along. No span has anything of what passes through: no URL, no output, no error.
+//! A run's key is its trace id, and a span's id follows from its subject. So each node reports its
+//! own work when it is done, and the spans of several nodes, of a run that was taken over and of
+//! the target still form one trace without passing a context along. No span contains user data: no
+//! URL, no output, no error.
 
 use std::{fmt, sync::Arc};
 
@@ -20,54 +20,54 @@ use uuid::Uuid;
 
 use super::export::FLUSH;
 
-/// Where spans go. Cheap to clone; without a collector nothing is made of them.
+/// The destination of spans. Cheap to clone; without a collector, no spans are created.
 #[derive(Clone, Default)]
 pub struct Traces(Option<Arc<Exported>>);
 
 struct Exported {
     processor: BatchSpanProcessor,
     scope: InstrumentationScope,
-    /// The share of the runs that are traced.
+    /// The share of runs that are traced.
     ratio: f64,
 }
 
-/// The run that spans are about.
+/// The run that spans belong to.
 #[derive(Clone, Debug)]
 pub struct TracedRun {
     /// The run.
     pub id: Uuid,
-    /// Whether a fire started it: then its span is the fire's child.
+    /// Whether a fire started it: its span is then the child of the fire's span.
     pub by_fire: bool,
-    /// The tenant's name.
+    /// The namespace's name.
     pub namespace: String,
     /// The schedule, if one was involved.
     pub schedule: Option<(Uuid, String)>,
-    /// The instant that it stands for.
+    /// The instant that it is for.
     pub stands_for: DateTime<Utc>,
-    /// Start of its first attempt.
+    /// The start of its first attempt.
     pub started_at: DateTime<Utc>,
 }
 
 /// A fire on its way from its due time to a run.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedFire<'a> {
-    /// The fire, and the run that it became.
+    /// The id of the fire, and of the run that it became.
     pub id: Uuid,
-    /// The tenant's name.
+    /// The namespace's name.
     pub namespace: &'a str,
     /// The schedule.
     pub schedule: (Uuid, &'a str),
-    /// The instant of the timing.
+    /// The scheduled instant.
     pub scheduled_at: DateTime<Utc>,
-    /// When it was to run.
+    /// When it was due.
     pub due_at: DateTime<Utc>,
     /// When it was claimed.
     pub claimed_at: DateTime<Utc>,
     /// When its hand-off began.
     pub handed_from: DateTime<Utc>,
-    /// When that was committed.
+    /// When the hand-off was committed.
     pub handed_at: DateTime<Utc>,
-    /// Why it started, in the ledger's word.
+    /// Why it started, in the ledger's words.
     pub reason: &'a str,
 }
 
@@ -76,26 +76,26 @@ pub struct TracedFire<'a> {
 pub struct TracedAttempt<'a> {
     /// The run.
     pub run: Uuid,
-    /// The task's place in its run and the attempt, as [`Traces::traceparent`] was given them.
+    /// The task's index in its run combined with the attempt, as passed to [`Traces::traceparent`].
     pub number: u64,
     /// The task.
     pub task: &'a str,
-    /// The attempt.
+    /// The attempt's number.
     pub attempt: i32,
-    /// What kind of target it has.
+    /// The kind of its target.
     pub target: &'static str,
-    /// From and to when it was prepared, sent out and waited for.
+    /// When it began and ended, including its preparation and the wait for an answer.
     pub at: (DateTime<Utc>, DateTime<Utc>),
-    /// From and to when its target was at work, if it came to that.
+    /// When its target started and stopped working, if it did.
     pub at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
-    /// How it ended, in a word.
+    /// The outcome, as a word.
     pub outcome: &'static str,
-    /// The status that its request was answered with.
+    /// The HTTP status of the response.
     pub status: Option<i64>,
 }
 
-/// The first half byte of a span's id says what it is about; the target's is 0, so that its id is
-/// the number that the target is told.
+/// The first half-byte of a span's id encodes its subject; it is 0 for the target, so that the
+/// target's span id is the number that it receives.
 const FIRE: u64 = 1 << 60;
 const CLAIM: u64 = 2 << 60;
 const HANDOFF: u64 = 3 << 60;
@@ -103,7 +103,7 @@ const RUN: u64 = 4 << 60;
 const TASK: u64 = 5 << 60;
 const NUMBER: u64 = FIRE - 1;
 
-/// How a task ends that is well.
+/// The outcome of a successful task.
 const SUCCEEDED: &str = "succeeded";
 
 impl Traces {
@@ -118,15 +118,15 @@ impl Traces {
         self.0.as_ref().map_or(Ok(()), |to| to.processor.shutdown_with_timeout(FLUSH))
     }
 
-    /// What the target of an attempt is told: it goes on with the run's trace. Whether it is to
-    /// record its part is the same for all of a run, on every node; without a collector here it
-    /// does as if there were one.
+    /// The `traceparent` header for an attempt's target, which continues the run's trace. The
+    /// sampling decision is the same for the whole run, on every node; without a collector here, it
+    /// is as if there were one.
     pub fn traceparent(&self, run: Uuid, number: u64) -> String {
         let flags = u8::from(self.0.as_ref().is_none_or(|to| to.is_traced(run)));
         format!("00-{}-{number:016x}-{flags:02x}", run.simple())
     }
 
-    /// A fire was handed over.
+    /// Records a fire that was handed over.
     pub fn fire(&self, fire: &TracedFire<'_>) {
         let Some(to) = self.to(fire.id) else { return };
         let (id, name) = fire.schedule;
@@ -145,7 +145,7 @@ impl Traces {
         to.send(fire.id, HANDOFF, FIRE, Span::of("hand-off", at));
     }
 
-    /// An attempt ended.
+    /// Records an attempt that ended.
     pub fn attempt(&self, attempt: &TracedAttempt<'_>) {
         let Some(to) = self.to(attempt.run) else { return };
         let number = attempt.number & NUMBER;
@@ -168,7 +168,7 @@ impl Traces {
         }
     }
 
-    /// A run settled, in `state`, the ledger's word.
+    /// Records a run that settled in `state`, in the ledger's words.
     pub fn run(&self, run: &TracedRun, state: &str, at: DateTime<Utc>) {
         let Some(to) = self.to(run.id) else { return };
         let mut about = vec![
@@ -191,7 +191,7 @@ impl Traces {
 }
 
 impl Exported {
-    /// By the random part of the key: all nodes decide alike.
+    /// Decides by the random part of the key, so that all nodes agree.
     fn is_traced(&self, run: Uuid) -> bool {
         const RANDOM: u64 = (1 << 62) - 1;
         let (_, low) = run.as_u64_pair();
@@ -213,7 +213,7 @@ impl Exported {
             span_kind: span.kind,
             name: span.name.into(),
             start_time: span.from.into(),
-            // Two clocks, or one that was stepped, may have seen it.
+            // Its instants may come from two clocks, or from one that was stepped.
             end_time: span.to.max(span.from).into(),
             attributes: span.about,
             dropped_attributes_count: 0,

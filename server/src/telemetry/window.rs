@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How many seconds it spans.
+/// The number of seconds that it covers.
 const SECONDS: usize = 60;
 
 /// The executions that ended in the last minute, by the second.
@@ -17,7 +17,7 @@ struct Bucket {
     took: Duration,
 }
 
-/// What the window holds.
+/// The totals of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Summary {
     pub(super) per_minute: u64,
@@ -33,7 +33,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// An execution ended in `second`, counted from any fixed point.
+    /// Records an execution that ended in `second`, counted from any fixed point.
     pub(super) fn record(&mut self, second: u64, took: Duration, failed: bool) {
         let slot = usize::try_from(second % SECONDS as u64).unwrap_or(0);
         let bucket = &mut self.buckets[slot];
@@ -45,7 +45,7 @@ impl Window {
         bucket.took += took;
     }
 
-    /// The minute that ends with `second`.
+    /// The totals of the minute that ends with `second`.
     pub(super) fn summary(&self, second: u64) -> Summary {
         let recent = self
             .buckets

@@ -1,4 +1,4 @@
-//! How programs and protocols write a secret down.
+//! The encodings in which programs and protocols write a secret.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use base64::{
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-/// What is shorter is not looked for: it would be found everywhere.
+/// Shorter texts are not searched for: they would be found everywhere.
 pub(super) const MIN: usize = 6;
 
 /// All forms of these secrets, each once, longest first.
@@ -17,7 +17,7 @@ pub(super) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Vec<Str
     let mut parts = BTreeSet::new();
     for secret in secrets {
         let value = secret.expose_secret();
-        // Of several lines, logs show one at a time.
+        // If a secret has several lines, logs show one at a time.
         parts.extend(std::iter::once(value).chain(value.lines()).map(str::trim).chain([value]));
     }
     let mut forms = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Vec<Str
     forms
 }
 
-/// All ways to write a text.
+/// All encodings of a text.
 fn write(part: &str, forms: &mut Vec<String>) {
     forms.push(part.to_owned());
     let json = json_text(part);
@@ -56,13 +56,13 @@ fn write(part: &str, forms: &mut Vec<String>) {
     forms.extend((0..3).flat_map(|offset| within_base64(part, offset)));
 }
 
-/// Inside the quotes.
+/// The JSON string without its quotes.
 fn json_text(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// As programs write JSON that is to be ASCII.
+/// Escapes like JSON encoders that output only ASCII.
 fn ascii(unit: u16) -> String {
     match char::from_u32(u32::from(unit)) {
         Some(character) if character.is_ascii() => character.to_string(),
@@ -79,11 +79,12 @@ fn percent(text: &str, lower: bool, kept: impl Fn(u8) -> Option<char>) -> String
     written.collect()
 }
 
-/// What is the same wherever the text stands in something that was written in base64, so many bytes
-/// after the beginning of a group: `Authorization: Basic` has a name before it.
+/// The part of the base64 encoding that does not depend on the surrounding text, if the secret
+/// begins `offset` bytes after the beginning of a group: in `Authorization: Basic` a name precedes
+/// it.
 fn within_base64(text: &str, offset: usize) -> [String; 2] {
     let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(text.bytes()).collect();
-    // Characters that hold bits of what stands before or behind.
+    // Excludes characters that contain bits of the surrounding text.
     let (start, end) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
     let inside = |encoded: String| encoded.get(start..end).unwrap_or_default().to_owned();
     [inside(STANDARD_NO_PAD.encode(&bytes)), inside(URL_SAFE_NO_PAD.encode(&bytes))]

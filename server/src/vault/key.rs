@@ -13,24 +13,24 @@ use uuid::Uuid;
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
-/// One key.
+/// An encryption key.
 #[derive(Clone)]
 pub struct Key {
     id: String,
     cipher: XChaCha20Poly1305,
 }
 
-/// Where a secret belongs. Its ciphertext opens there and nowhere else.
+/// What a sealed value is bound to. Its ciphertext opens there and nowhere else.
 #[derive(Clone, Copy, Debug)]
 pub enum SecretScope<'a> {
-    /// A secret that tasks name.
+    /// A secret that tasks use.
     Secret {
-        /// The tenant.
+        /// The namespace.
         namespace: Uuid,
         /// The secret's name.
         name: &'a str,
     },
-    /// What is not shown of an alert channel.
+    /// The hidden part of an alert channel.
     Channel {
         /// The channel. Its name may change.
         id: Uuid,
@@ -39,7 +39,7 @@ pub enum SecretScope<'a> {
     },
 }
 
-/// A text that is no key. It is not repeated.
+/// A text that is not a key. It is not repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not 32 bytes in base64 or hex; 'carillon secret new-key' prints one that is")]
 pub struct NotAKey;
@@ -59,19 +59,19 @@ impl Key {
         Ok(Self { id, cipher })
     }
 
-    /// A new one, as [`Key::read`] takes it.
+    /// A new key, as text for [`Key::read`].
     pub fn random() -> Result<SecretString, rand::rand_core::OsError> {
         let mut bytes = [0_u8; KEY_BYTES];
         OsRng.try_fill_bytes(&mut bytes)?;
         Ok(STANDARD.encode(bytes).into())
     }
 
-    /// Tells keys apart, and says nothing about any of them.
+    /// Distinguishes keys without revealing anything about them.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Nonce and ciphertext in base64. None where the system gives no random numbers.
+    /// Nonce and ciphertext in base64; `None` if the system provides no random numbers.
     pub(super) fn seal(&self, place: SecretScope<'_>, value: &SecretString) -> Option<String> {
         let mut nonce = [0_u8; NONCE_BYTES];
         OsRng.try_fill_bytes(&mut nonce).ok()?;
@@ -81,7 +81,7 @@ impl Key {
         Some(STANDARD.encode([&nonce[..], &ciphertext].concat()))
     }
 
-    /// What was sealed there with this key. None for anything else.
+    /// The value that was sealed there with this key; `None` for anything else.
     pub(super) fn open(&self, place: SecretScope<'_>, sealed: &str) -> Option<SecretString> {
         let bytes = STANDARD.decode(sealed).ok()?;
         let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>()?;
@@ -102,7 +102,7 @@ impl SecretScope<'_> {
         }
     }
 
-    /// What is sealed there, in words.
+    /// A description of the sealed value.
     pub(super) fn what(&self) -> String {
         match self {
             Self::Secret { name, .. } => format!("the secret '{name}'"),
@@ -110,7 +110,7 @@ impl SecretScope<'_> {
         }
     }
 
-    /// What is to be done where it cannot be opened any more.
+    /// What to do if it cannot be opened any more.
     pub(super) fn mending(&self) -> &'static str {
         match self {
             Self::Secret { .. } => "delete the secret and set it again",

@@ -7,16 +7,16 @@ use uuid::Uuid;
 use super::{Key, SecretScope};
 use crate::store::{Store, StoreError, alerts, secrets};
 
-/// The keys that open secrets here; the first of them seals. Without one there are no secrets.
+/// The keys that open secrets here; the first of them seals. Without a key there are no secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Vault {
     keys: Arc<[Key]>,
 }
 
-/// A secret as the database keeps it.
+/// A sealed secret, as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
-    /// Which key opens it.
+    /// The key that opens it.
     pub key_id: String,
     /// Nonce and ciphertext.
     pub text: String,
@@ -25,13 +25,13 @@ pub struct Sealed {
 /// Why a secret cannot be sealed or opened. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// There is no key at all.
+    /// This server has no key.
     #[error(
         "use secrets: this server has no key for them; set secrets.key_file to a file with what \
          'carillon secret new-key' prints"
     )]
     NoKey,
-    /// There are others.
+    /// This server has other keys.
     #[error(
         "open {what}: it is sealed with the key {key_id}, and this server has {here}; give that \
          key as secrets.previous_key_file, or {mending}"
@@ -41,28 +41,28 @@ pub enum VaultError {
         what: String,
         /// The key that opens it.
         key_id: String,
-        /// The keys that are here.
+        /// The keys of this server.
         here: String,
-        /// What else can be done.
+        /// What else to do.
         mending: &'static str,
     },
-    /// It was changed, or copied from somewhere else.
+    /// The ciphertext was changed, or copied from somewhere else.
     #[error(
         "open {what}: what the database keeps of it was changed or belongs elsewhere; {mending}"
     )]
     Broken {
         /// The secret.
         what: String,
-        /// What can be done.
+        /// What to do.
         mending: &'static str,
     },
-    /// There is none of that name.
+    /// There is no secret of that name.
     #[error("find the secret '{name}': the namespace has none of that name; set it")]
     Missing {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("seal a secret: the system gives no random numbers")]
     NoRandom,
     /// The store could not answer.
@@ -71,7 +71,7 @@ pub enum VaultError {
 }
 
 impl Vault {
-    /// `current` seals and opens; `previous` opens what is not rotated yet.
+    /// `current` seals and opens; `previous` opens values that are not resealed yet.
     pub fn new(current: Key, previous: Option<Key>) -> Self {
         Self { keys: std::iter::once(current).chain(previous).collect() }
     }
@@ -100,14 +100,14 @@ impl Vault {
         key.open(place, &sealed.text).ok_or_else(|| VaultError::broken(place))
     }
 
-    /// Refuses to begin where there are secrets that no key here opens: their tasks would fail one
-    /// by one, long after whoever could mend it has gone.
+    /// Fails if there are secrets that no key here opens: their tasks would otherwise fail one by
+    /// one, long after whoever could correct it has left.
     pub async fn check(&self, store: &Store) -> Result<(), VaultError> {
         self.check_secrets(store.read()).await
     }
 
-    /// Says which alert channel no key here opens, if there is one. Their messages wait, and what
-    /// is due fires all the same.
+    /// Returns an error for an alert channel that no key here opens, if there is one. Their
+    /// messages wait, but fires are not affected.
     pub async fn check_channels<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -115,8 +115,7 @@ impl Vault {
         self.opens_channels(&alerts::sealed::samples(connection).await?)
     }
 
-    /// Whether there is a key here for each of these: keys that seal something, with an alert
-    /// channel.
+    /// Whether there is a key here for each of these samples: keys in use, with an alert channel.
     pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
             Some((key_id, id, name)) => {
@@ -126,8 +125,8 @@ impl Vault {
         }
     }
 
-    /// Whether all that is sealed opens here, as of a transaction: with another key, this server
-    /// and those that hold the right one would not open what the other seals.
+    /// Whether everything that is sealed opens here, as of a transaction: with another key, this
+    /// server and those that have the right one could not open what the other seals.
     pub(crate) async fn check_in<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -136,7 +135,7 @@ impl Vault {
         self.check_channels(connection).await
     }
 
-    /// The same of the secrets alone.
+    /// The same for secrets alone.
     pub(crate) async fn check_secrets<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -144,7 +143,7 @@ impl Vault {
         self.opens(&secrets::samples(connection).await?)
     }
 
-    /// Whether there is a key here for each of these: keys that seal something, with the name of a
+    /// Whether there is a key here for each of these samples: keys in use, with the name of a
     /// secret.
     pub fn opens(&self, samples: &[(String, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, _)| !self.has(key_id)) {
@@ -168,7 +167,7 @@ impl Vault {
 }
 
 impl VaultError {
-    /// What is kept of that place says nothing.
+    /// The stored value for that place is invalid.
     pub(crate) fn broken(place: SecretScope<'_>) -> Self {
         Self::Broken { what: place.what(), mending: place.mending() }
     }

@@ -1,4 +1,4 @@
-//! Secrets taken out of texts: as they are, and as programs and protocols write them down.
+//! Removes secrets from texts: as they are, and in the encodings that programs and protocols use.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -12,34 +12,34 @@ use super::{
 };
 use crate::target::Outcome;
 
-/// A text so long may have been cut in the middle of a secret.
+/// A text of this length may have been cut in the middle of a secret.
 const CUT: usize = 1_000;
-/// A line so long may have been cut off from the next.
+/// A line of this length may have been cut off from the next.
 const MIN_CUT: usize = 16 * 1024 - 8;
-/// A part of a secret beside a cut is looked for from so many characters on.
+/// Minimum number of characters of a partial secret that is searched for beside a cut.
 const MIN_PART: usize = 4;
-/// So many bytes of a form are looked for; behind them it is compared. So what a large secret costs
+/// How many bytes of a form are searched for; the rest is compared. So the cost of a large secret
 /// grows with its lines and not with its size.
 const HEAD: usize = 32;
-/// Where `xxd -p`, `openssl base64` and `base64` break their lines.
+/// The line lengths of `xxd -p`, `openssl base64` and `base64`.
 const WRAPS: [usize; 3] = [60, 64, 76];
 
-/// What is to be taken out: every way in which the secrets may be written.
+/// The texts to remove: every encoding of the secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Mask {
     /// Longest first.
     forms: Vec<String>,
-    /// The places of the forms that begin so.
+    /// The indices of the forms with each beginning.
     by_head: HashMap<Vec<u8>, Vec<usize>>,
     /// Finds all heads in one pass.
     finder: Option<AhoCorasick>,
 }
 
 impl Mask {
-    /// For these secrets.
+    /// A mask for these secrets.
     pub(crate) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Self {
         let forms = forms::of(secrets);
-        // Most tasks have none, and to build a finder for nothing costs more than such a run.
+        // Most tasks have none, and building an unused finder costs more than such a run.
         if forms.is_empty() {
             return Self::default();
         }
@@ -55,18 +55,19 @@ impl Mask {
         Self { forms, by_head, finder: finder.ok() }
     }
 
-    /// Whether the line that follows this one may begin in the middle of what this one ends with.
+    /// Whether the line after this one may begin in the middle of a secret with which this one
+    /// ends.
     pub(crate) fn is_cut(line: &str) -> bool {
         let last = line.split_ascii_whitespace().next_back();
         line.len() > MIN_CUT || last.is_some_and(is_wrapped)
     }
 
-    /// The text without them. `goes_on`: it begins where another one was cut off.
+    /// The text without secrets. `goes_on`: it continues a text that was cut off.
     pub(crate) fn text(&self, text: String, goes_on: bool) -> String {
         self.masked(text, goes_on, false)
     }
 
-    /// What an attempt gives back, without them.
+    /// An attempt's outcome without secrets.
     pub(crate) fn outcome(&self, outcome: Outcome) -> Outcome {
         if self.forms.is_empty() {
             return outcome;
@@ -123,9 +124,9 @@ impl Mask {
         shown
     }
 
-    /// Where whole forms stand.
+    /// The positions of complete forms.
     fn whole(&self, text: &str) -> Vec<Range<usize>> {
-        // Without the finder nothing is known of the text, and nothing of it is shown.
+        // Without the finder nothing is known about the text, so all of it is hidden.
         let Some(finder) = &self.finder else { return std::iter::once(0..text.len()).collect() };
         let (mut found, mut at) = (Vec::new(), 0);
         while let Some(head) = finder.find(Input::new(text).range(at..)) {
@@ -141,14 +142,14 @@ impl Mask {
         found
     }
 
-    /// The length of the longest form that the text begins with.
+    /// The length of the longest form at the beginning of the text.
     fn form_at(&self, text: &[u8]) -> Option<usize> {
         let heads = (MIN..=HEAD.min(text.len())).filter_map(|at| self.by_head.get(&text[..at]));
         let forms = heads.flatten().map(|index| self.forms[*index].as_bytes());
         forms.filter(|form| text.starts_with(form)).map(<[u8]>::len).max()
     }
 
-    /// Where parts of forms stand beside a cut: of the text, or of a word that fills a line.
+    /// The positions of partial forms beside a cut: of the text, or of a word that fills a line.
     fn parts(&self, text: &str, goes_on: bool, words_go_on: bool, hidden: &mut Vec<Range<usize>>) {
         self.beside(text, 0..text.len(), goes_on, text.len() >= CUT, hidden);
         let (mut at, mut before) = (0, goes_on);
@@ -202,7 +203,7 @@ fn start(text: &str, form: &str) -> Option<usize> {
     cuts.find(|at| text.starts_with(&form[*at..])).map(|at| form.len() - at)
 }
 
-/// Whether a word may be a line of something longer in base64 or hex.
+/// Whether a word may be a line of a longer text in base64 or hex.
 fn is_wrapped(word: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
     WRAPS.contains(&word.len()) && word.bytes().all(is_digit)
@@ -248,7 +249,7 @@ mod tests {
         for before in ["", "u", "us", "ada:"] {
             let encoded = STANDARD.encode(format!("{before}{SECRET}!"));
             let shown = masked(&encoded);
-            // At both ends a character may be left that holds less than a byte of it.
+            // At both ends a character may remain that contains less than a byte of it.
             assert!(shown.len() <= before.len() * 2 + MASK.len() + 6, "{encoded}: {shown}");
         }
     }
@@ -291,7 +292,7 @@ mod tests {
             let lines: Vec<&str> = lines.collect();
             let shown = |text: &str| {
                 let kept = text.replace(MASK, "").replace(char::is_whitespace, "");
-                // What stands before it, and what holds less than a byte of it at its end.
+                // The text before it, and at its end what contains less than a byte of it.
                 assert!(kept.len() <= before.len() * 2 + 6, "{text}");
             };
             // In a result, on one line, and in a log.

@@ -9,18 +9,18 @@ use crate::{
     store::{Store, StoreError, secrets},
 };
 
-/// In which namespace secrets are looked for.
+/// The namespace in which secrets are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whose {
-    /// That of a run.
+    /// The namespace of a run.
     Run(Uuid),
     /// This one.
     Namespace(Uuid),
 }
 
 impl Vault {
-    /// The secrets of those names, or the first that cannot be had. Asks until the database
-    /// answers: that it is away is no fault of whoever needs them.
+    /// The secrets of those names, or the first that is not available. Retries until the database
+    /// answers: an outage is not the fault of the task that needs them.
     pub(crate) async fn opened(
         &self,
         (store, clock): (&Store, &Clock),

@@ -1,9 +1,9 @@
-//! How `/graphql` answers: in the media type that the client asks for, with `errors` in each
-//! refusal, wherever on its way the request was refused.
+//! Responses of `/graphql`: in the media type that the client accepts, with `errors` in every
+//! refusal, at whatever stage the request was refused.
 //!
-//! By the specification of GraphQL over HTTP: `application/graphql-response+json` has a status that
-//! says whether the document was executed, and `application/json`, which old clients ask for and
-//! all others get, is 200 for each document that was read.
+//! By the specification of GraphQL over HTTP, `application/graphql-response+json` has a status that
+//! says whether the document was executed; `application/json`, the default and the choice of old
+//! clients, has 200 for every document that could be parsed.
 
 use async_graphql::{Response as Answer, ServerError, Value};
 use axum::{
@@ -17,7 +17,7 @@ use serde_json::json;
 use super::refusal::Told;
 use crate::api;
 
-/// The media types of an answer.
+/// The media types of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Media {
     Json,
@@ -25,7 +25,7 @@ pub(super) enum Media {
 }
 
 impl Media {
-    /// What a client asks for, by the weights that it gives.
+    /// What a client accepts, by its weights.
     pub(super) fn asked(headers: &HeaderMap) -> Self {
         let mut weights = [None::<f32>; 2];
         let accepted =
@@ -58,12 +58,12 @@ impl Media {
     }
 }
 
-/// The answer to a document.
+/// The response to a document.
 pub(super) fn answer(media: Media, answer: &Answer) -> Response {
     let (status, body) = match api::is_refused(answer) {
-        // A document that was not executed has no data, not even null.
+        // For a document that was not executed there is no data, not even null.
         true => (status(media, answer), serde_json::to_vec(&json!({ "errors": answer.errors }))),
-        // Clients and proxies go by the status where the database could not serve the call.
+        // Clients and proxies rely on the status if the database could not serve the call.
         false if is_unavailable(answer) => {
             (StatusCode::SERVICE_UNAVAILABLE, serde_json::to_vec(answer))
         }
@@ -103,7 +103,7 @@ fn status(media: Media, answer: &Answer) -> StatusCode {
     }
 }
 
-/// Gives what is refused on the way to `/graphql` the shape of its answers.
+/// Converts refusals of earlier layers into the shape of `/graphql`'s responses.
 pub(super) async fn with_errors(request: Request, next: Next) -> Response {
     if !is_graphql(request.uri().path()) {
         return next.run(request).await;
@@ -120,12 +120,12 @@ pub(super) async fn with_errors(request: Request, next: Next) -> Response {
     Response::from_parts(parts, body.to_string().into())
 }
 
-/// Whether an address is one of GraphQL's.
+/// Whether a path belongs to GraphQL.
 pub(super) fn is_graphql(path: &str) -> bool {
     matches!(path, "/graphql" | "/graphql/ws")
 }
 
-/// The code of a refusal, for programs.
+/// The error code of a refusal.
 fn code(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",

@@ -1,5 +1,5 @@
-//! A GraphQL request as it comes over HTTP: JSON in a body, or parameters behind a question mark.
-//! What has the wrong shape is refused by the name of its parameter.
+//! Parses a GraphQL request over HTTP: JSON in a body, or query parameters. A value of the wrong
+//! type is refused with the name of its parameter.
 
 use async_graphql::{Request, Variables};
 use axum::{
@@ -28,7 +28,7 @@ pub(super) fn in_body(headers: &HeaderMap, body: &Bytes) -> Result<Request, Refu
     Err(bad(format!("the body is {kind}; send one {{\"query\": ...}} as JSON")))
 }
 
-/// The request in the parameters of an address; None if they hold none.
+/// The request in the query parameters; `None` if they contain none.
 pub(super) fn in_address(query: &str) -> Option<Result<Request, Refusal>> {
     let mut parameters = Map::new();
     for (name, text) in form_urlencoded::parse(query.as_bytes()) {
@@ -60,7 +60,7 @@ fn request(mut parameters: Map<String, Value>) -> Result<Request, Refusal> {
     let mut request = Request::new(query);
     request = match taken("operationName") {
         None => request,
-        // Clients that have one operation send an empty name for none.
+        // Clients with a single operation send an empty name.
         Some(Value::String(name)) if name.is_empty() => request,
         Some(Value::String(name)) => request.operation_name(name),
         Some(other) => return Err(misshapen("operationName", &other, "a text")),

@@ -21,12 +21,12 @@ use crate::{
     store::{Window, audit},
 };
 
-/// Entries read at once: one may be half a megabyte.
+/// Number of entries read at once: one may have half a megabyte.
 const BATCH: u64 = 20;
-/// Seconds until it is worth asking again for a place.
+/// Seconds until a retry is worthwhile.
 const PAUSE: u64 = 30;
 
-/// Which entries, and in what form.
+/// Which entries to export, and in what format.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
@@ -73,7 +73,8 @@ impl Format {
     }
 }
 
-/// The audit log, newest first, as a file. Whoever may not read it is refused before it begins.
+/// Exports the audit log as a file, newest first. Callers who may not read it are refused before it
+/// begins.
 pub(super) async fn export(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -113,7 +114,7 @@ pub(super) async fn export(
         next: None,
         _place: place,
     };
-    // Before the answer begins: what is refused or fails has a status of its own.
+    // Before the response begins: refusals and failures have their own status.
     export.read(None).await?;
     let head = match format {
         Format::Jsonl => None,
@@ -128,22 +129,22 @@ pub(super) async fn export(
     Ok((headers, body).into_response())
 }
 
-/// An export under way: only one batch of the log is in memory.
+/// An export in progress: only one batch of the log is in memory.
 struct Export {
     web: Web,
     asking: Asking,
     namespace: Option<String>,
     filter: audit::Filter,
-    /// What they were let to read first; nothing else later on.
+    /// The part that the caller could read at first; it never widens.
     scope: Option<AuditScope>,
     rows: vec::IntoIter<Audited>,
-    /// Behind which entry it goes on.
+    /// The entry after which to continue.
     next: Option<Uuid>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Export {
-    /// Reads a batch, as whoever asks is now: an export does not outlive the right to it.
+    /// Reads a batch with the caller's current rights: an export does not outlive the right to it.
     async fn read(&mut self, after: Option<Uuid>) -> Result<(), Refusal> {
         let Asking { credential, address, .. } = &self.asking;
         let who = credential.viewer(&self.web, *address).await?;
@@ -161,7 +162,7 @@ impl Export {
         Ok(())
     }
 
-    /// The log, entry after entry. It breaks off where whoever asks may not go on.
+    /// The log, entry by entry. It breaks off when the caller loses the right.
     fn rows(self) -> impl Stream<Item = io::Result<Audited>> {
         stream::try_unfold(self, |mut export| async move {
             loop {

@@ -1,6 +1,6 @@
-//! The bodies of requests: read as a whole before anything is done about them, within a size and a
-//! time. Whoever announces more is refused before the first byte, and a stranger may not fill the
-//! memory with what only members send.
+//! The bodies of requests: read completely before anything is done about them, within a size and a
+//! time. A request that announces more is refused before the first byte, and a stranger cannot fill
+//! the memory with sizes that only members may send.
 
 use std::time::Duration;
 
@@ -16,30 +16,30 @@ use futures::StreamExt;
 use super::{auth::Asking, refusal::Refusal};
 use crate::clock::Clock;
 
-/// So much too much is read and thrown away: whoever is cut off while they send may not get to read
-/// why.
+/// This much excess is read and discarded: a client that is cut off while sending may not get to
+/// read why.
 const THROWN_AWAY: usize = 16 * 1024 * 1024;
 
-/// What a body may take.
+/// Limits of a body.
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
-    /// Bytes of somebody who is known.
+    /// Maximum size for known callers.
     pub(super) most: usize,
-    /// Bytes of everybody else.
+    /// Maximum size for all others.
     pub(super) most_of_strangers: usize,
-    /// From the first byte to the last, however they trickle in.
+    /// Maximum time from the first byte to the last.
     pub(super) patience: Duration,
     pub(super) clock: Clock,
 }
 
-/// Why there is no body.
+/// Why the body could not be read.
 enum Unread {
     TooLarge,
     TooSlow,
     Broken,
 }
 
-/// Reads the body within its limits, and hands the request on with all of it.
+/// Reads the body within its limits, and passes the request on with all of it.
 pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: Next) -> Response {
     let asking = request.extensions().get::<Asking>();
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
@@ -58,8 +58,8 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     }
 }
 
-/// Whether the head says that the body is too large, so that none of it is asked for: more than is
-/// thrown away, or by somebody who waits for a word before they send it.
+/// Whether the head announces a body so large that none of it should be read: it exceeds what is
+/// discarded, or the client waits for `100 Continue` before it sends.
 fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced: Option<u64> = announced.and_then(|text| text.parse().ok());
@@ -181,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn an_announced_gigabyte_is_refused_before_a_byte_of_it_is_read() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
-        // Whoever reads this body waits for ever.
+        // Reading this body never ends.
         let never = Body::from_stream(stream::pending::<Result<Vec<u8>, axum::Error>>());
         let mut huge = request(never);
         huge.headers_mut().insert(header::CONTENT_LENGTH, (1_u64 << 30).into());
@@ -192,14 +192,14 @@ mod tests {
     async fn a_body_that_trickles_in_is_waited_for_only_so_long() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
         let trickling = clock.clone();
-        // A byte for each second, and never the last one.
+        // One byte per second, without end.
         let bytes = stream::repeat_with(move || {
             trickling.pass(Duration::from_secs(1));
             Ok::<_, axum::Error>(vec![b'x'])
         });
         let mut limits = bodies(&clock);
         limits.most = 1_000;
-        // Each byte is polled for on its own, as it comes over a network.
+        // Each byte is polled separately, as from a network.
         let bytes = bytes.then(async |byte| {
             tokio::task::yield_now().await;
             byte

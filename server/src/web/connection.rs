@@ -1,8 +1,8 @@
-//! What is answered on one connection, and where.
+//! Answers the requests on one connection, and chooses the runtime for them.
 //!
-//! Probes are answered here, on the runtime that reads connections: whatever the API is busy with,
-//! it does not hold them up. All else is handed to the API's runtime, and dropped there when its
-//! client leaves. On a kept connection and while the server drains, only probes are answered.
+//! Probes are answered here, on the runtime that reads connections, so a busy API does not delay
+//! them. All other requests are passed to the API's runtime, and dropped there when their client
+//! disconnects. On a kept connection, and while the server drains, only probes are answered.
 
 use std::{
     convert::Infallible,
@@ -34,11 +34,11 @@ use crate::telemetry::NoPlace;
 #[derive(Clone)]
 pub(super) struct Requests {
     pub(super) router: Router,
-    /// Where the API works.
+    /// The API's runtime.
     pub(super) api: Handle,
     pub(super) peer: SocketAddr,
     pub(super) inbound: Inbound,
-    /// On a connection that found no place.
+    /// Set for a connection beyond the limit.
     pub(super) kept: Option<(Arc<KeptPlace>, NoPlace)>,
     pub(super) draining: CancellationToken,
 }
@@ -73,8 +73,8 @@ impl Requests {
                 }
             }
         };
-        // The rest of a body that was not read would be taken for the next request: the connection
-        // ends, and the answer says so.
+        // The unread rest of a body would be taken for the next request: so the connection ends,
+        // and the response says so.
         if !is_read.load(Ordering::Relaxed) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -95,7 +95,7 @@ fn full(why: NoPlace) -> Refusal {
     }
 }
 
-/// A body that remembers whether it was read to its end.
+/// A body that records whether it was read to its end.
 struct Tracked {
     inner: Incoming,
     read: Arc<AtomicBool>,

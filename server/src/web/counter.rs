@@ -1,4 +1,4 @@
-//! Counts what is held for a key at once: connections of an address, sockets of a person.
+//! Counts what is held per key: connections of an address, sockets of a person.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Counter<K>(Mutex<HashMap<K, usize>>);
 
-/// One of them; given back when it is dropped.
+/// One held item; released when it is dropped.
 #[derive(Debug)]
 pub(super) struct Counted<K: Eq + Hash + Clone> {
     counter: Arc<Counter<K>>,
@@ -24,7 +24,7 @@ impl<K> Default for Counter<K> {
 }
 
 impl<K: Eq + Hash + Clone> Counter<K> {
-    /// One more for `key`; none where that would be more than `max`.
+    /// One more for `key`; `None` if that would exceed `max`.
     pub(super) fn take(self: &Arc<Self>, key: K, max: usize) -> Option<Counted<K>> {
         let mut held = self.locked();
         let count = held.entry(key.clone()).or_insert(0);

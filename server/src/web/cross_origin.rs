@@ -1,7 +1,7 @@
-//! Pages of other origins that may call `/graphql`, where the settings name them.
+//! Other origins whose pages may call `/graphql`, if the settings list any.
 //!
-//! They call with a token of their own. A cookie is never accepted from them: the answer does not
-//! allow credentials, and `same_origin` refuses what comes with one.
+//! Their pages call with their own token. A cookie is never accepted from them: the response does
+//! not allow credentials, and `same_origin` refuses requests with one.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::Api;
 
-/// How long a browser may remember what it was allowed.
+/// How long a browser may cache the permission.
 const REMEMBERED: Duration = Duration::from_secs(600);
 
-/// The layer that allows them; None where there are none.
+/// The layer that allows these origins; `None` if there are none.
 pub(super) fn layer(api: &Api) -> Option<CorsLayer> {
     let origins: Vec<HeaderValue> =
         api.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();

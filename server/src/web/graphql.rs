@@ -1,4 +1,4 @@
-//! The control plane's door: POST for queries and mutations, GET for queries, and
+//! The GraphQL endpoint: POST for queries and mutations, GET for queries, and
 //! `graphql-transport-ws` for subscriptions.
 
 use axum::{
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::api;
 
-/// Bytes that a socket may send before its client signs in: what opens it, and no more.
+/// Bytes that a socket may send before its client signs in: enough to open it, and no more.
 const STRANGERS_SOCKET: u64 = 4 * 1024;
-/// A socket reads in pieces of so many bytes, and holds as many of them for each client.
+/// A socket reads in pieces of this many bytes, and buffers as many for each client.
 const PIECE: usize = 4 * 1024;
 
-/// Queries and mutations: JSON only, within the router's limit. The extractor that comes with the
-/// library would also take uploads and read without end.
+/// Queries and mutations: JSON only, within the router's limit. The library's own extractor would
+/// also accept uploads and read without a limit.
 pub(super) async fn execute(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -40,8 +40,8 @@ pub(super) async fn execute(
     Ok(run(&web, asking, Media::asked(&headers), request).await)
 }
 
-/// Queries by GET, so that they can be linked to and cached by a client. A mutation is refused: an
-/// address must not change anything. What is no query is left to [`subscribe`].
+/// Queries by GET, so that clients can link to and cache them. A mutation is refused: a link must
+/// not change anything. A request without a query is passed on to [`subscribe`].
 pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next) -> Response {
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
     let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;
@@ -73,7 +73,7 @@ async fn run(
     answer(media, &api::execute(&web.schema, request).await)
 }
 
-/// Subscriptions, and whatever else a client likes to send over a socket.
+/// Subscriptions, and all other operations that a client sends over a socket.
 pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -97,7 +97,7 @@ pub(super) async fn subscribe(
     if asking.viewer.is_none() {
         inbound.limit(STRANGERS_SOCKET);
     }
-    // A document may be as large as by POST.
+    // A document may be as large as with POST.
     let upgrade = upgrade.protocols(Protocol::NAMES);
     let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {

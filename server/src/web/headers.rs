@@ -1,4 +1,4 @@
-//! What every answer carries.
+//! The headers of every response.
 
 use axum::{
     extract::{Request, State},
@@ -9,12 +9,12 @@ use axum::{
 
 use super::Web;
 
-/// The console needs nothing from elsewhere and runs no inline script; its WebAssembly may compile.
+/// The console loads nothing from elsewhere and runs no inline script; its WebAssembly may compile.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/// Adds the headers, where the answer does not bring its own.
+/// Adds the headers that the response does not set itself.
 pub(super) async fn secure(State(web): State<Web>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -33,7 +33,7 @@ fn add(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.entry(name).or_insert(HeaderValue::from_static(value));
 }
 
-/// What is answered to one person or at one instant is not for a cache.
+/// A response to one person or at one instant must not be cached.
 pub(super) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     add(response.headers_mut(), header::CACHE_CONTROL, "no-store");

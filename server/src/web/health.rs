@@ -1,4 +1,4 @@
-//! For load balancers, container platforms and those on call.
+//! Health endpoints for load balancers, container platforms and on-call staff.
 
 use std::time::Duration;
 
@@ -28,15 +28,15 @@ use crate::{
     },
 };
 
-/// A judgement on a part is not kept: it is waited for so long.
+/// Timeout for the checks of a namespace or tag, which are not cached.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// The process answers.
+/// The process is alive.
 pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// It can do its work: the database answers, and it is not being stopped.
+/// The process can do its work: the database answers, and it is not shutting down.
 pub(super) async fn ready(State(web): State<Web>) -> Response {
     if web.draining.is_cancelled() {
         return Refusal::stopping().into_response();
@@ -64,16 +64,16 @@ async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
     web.health.answer(|| examined).await
 }
 
-/// Keeps in memory whether the database answers, and how healthy it is if that is asked for, too.
+/// Refreshes in memory whether the database answers, and, if `is_judged`, the health.
 pub(super) async fn refresh(web: &Web, is_judged: bool) {
-    // What comes of it is kept where it is asked for.
+    // The result is kept in memory.
     let _ = ping(web).await;
     if is_judged {
         let _ = checks(web).await;
     }
 }
 
-/// `?tag=` and `?namespace=` narrow it.
+/// The parameters `?tag=` and `?namespace=`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Narrow {
@@ -81,10 +81,10 @@ pub(super) struct Narrow {
     namespace: Option<String>,
 }
 
-/// The schedules are kept: 200, or 503 with the issues. A caller who is known for what they ask
-/// about is told names, others figures and codes; where the instruments are closed, strangers learn
-/// whether all is well and nothing else. What narrows it is for callers who are known: to others it
-/// would tell which namespaces and tags there are.
+/// Whether schedules are being fired: 200, or 503 with the issues. Callers who are known for what
+/// they ask about see names, others figures and codes; if the endpoints are closed, strangers learn
+/// only whether all is well. Narrowing is for callers who are known, because it would tell others
+/// which namespaces and tags exist.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -107,10 +107,10 @@ pub(super) async fn health(
     }
 }
 
-/// How much of it somebody is shown.
+/// How much a caller may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// Whether all is well.
+    /// One word: whether all is well.
     Word,
     /// Figures, and sentences without names.
     Figures,
@@ -130,7 +130,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Ok((checks.unwrap_or_else(|silent| silent_checks(web, silent)), sight));
     }
     if is_stranger {
-        // One who may only not be recognised because the database is away is told that it is.
+        // A caller who may be unrecognised only because the database is down is told that it is.
         let shows_something = !matches!(asking.credential, Credential::None);
         if let Some(silent) = known_silence(web).filter(|_| shows_something) {
             return Ok((silent_checks(web, silent), sight));
@@ -153,12 +153,12 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
     }
 }
 
-/// Since when the database does not answer one of the questions of the probes.
+/// Since when one of the probes' queries to the database has had no answer.
 fn known_silence(web: &Web) -> Option<Silent> {
     web.database.silence().or_else(|| web.health.silence())
 }
 
-/// The health of a part, for a caller who is known.
+/// The health of a namespace or tag, for a caller who is known.
 async fn judged(
     web: &Web,
     asking: &Asking,
@@ -167,11 +167,11 @@ async fn judged(
     let limits = web.config.health.within(narrow.namespace.as_deref(), narrow.tag.as_deref());
     let namespace = match narrow.namespace {
         None => None,
-        // A watch on a namespace that is not there must not be told that all is well.
+        // A monitor of a namespace that does not exist must not be told that all is well.
         Some(name) => {
             let found = namespaces::by_name(web.probed.read(), &name).await;
             let found = found.map_err(|error| unreachable(web, &error))?.map(|row| row.id);
-            // Nor is there one for those who have no role in it.
+            // For callers without a role in it, it does not exist either.
             let found = found.filter(|id| asking.knows(Some(*id)));
             let missing = format!("there is no namespace {name:?}");
             Some(found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, missing))?)
@@ -181,7 +181,7 @@ async fn judged(
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = Scope { namespace, tag: narrow.tag };
-    // Nor must a watch on a tag that nothing has.
+    // The same goes for a tag that nothing has.
     if sight == Sight::Names && !is_configured {
         let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;
         if !has {
@@ -202,7 +202,7 @@ fn sight_of(web: &Web, asking: &Asking, namespace: Option<Uuid>) -> Result<Sight
     }
 }
 
-/// What is known while the database does not answer.
+/// The known checks while the database does not answer.
 fn silent_checks(web: &Web, silent: Silent) -> Vec<Check> {
     let check = |name, value: &str, issue| Check {
         name,
@@ -240,7 +240,7 @@ struct Answer<'a> {
     more: Option<More>,
 }
 
-/// What strangers are not shown where the instruments are closed.
+/// The part that strangers do not see if the endpoints are closed.
 #[derive(Serialize)]
 struct More {
     checks: Map<String, Value>,

@@ -1,9 +1,9 @@
-//! No requests by a name that is not ours.
+//! Refuses requests for other host names.
 //!
-//! A page of another site can have its own name lead to this machine after it was loaded (DNS
-//! rebinding): its browser then takes this server for that site, and lets the page read all that it
-//! answers. The name gives it away. Such a name is public, so it has a dot: addresses, `localhost`
-//! and names of a local network without a dot pass without being listed.
+//! A page of another site can make its own name resolve to this machine after it was loaded (DNS
+//! rebinding): its browser then takes this server for that site, and lets the page read all
+//! responses. The host name reveals it. Such a name is public, so it contains a dot: addresses,
+//! `localhost` and names of a local network without a dot are accepted without being listed.
 
 use std::net::IpAddr;
 
@@ -22,17 +22,17 @@ use super::{
 };
 use crate::config::Config;
 
-/// The names by which the server may be asked.
+/// The host names under which the server may be addressed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     is_any: bool,
     names: Vec<String>,
-    /// With the dot before them.
+    /// Suffixes, including the leading dot.
     endings: Vec<String>,
 }
 
 impl Hosts {
-    /// Those of a configuration, the machine's name and that of `public_url`.
+    /// The configured names, the machine's name and that of `public_url`.
     pub(super) fn of(config: &Config) -> Self {
         let mut hosts = Self::default();
         let public = config.public_url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -48,7 +48,7 @@ impl Hosts {
         hosts
     }
 
-    /// Whether a request for that `host`, with or without a port, is for this server.
+    /// Whether a request with that `host`, with or without a port, is for this server.
     fn allows(&self, host: &str) -> bool {
         let name = without_port(host).to_lowercase();
         let name = name.strip_suffix('.').unwrap_or(&name);
@@ -61,7 +61,7 @@ impl Hosts {
     }
 }
 
-/// `name:port`, `[address]:port`, or either of them alone.
+/// The host of `name:port`, `[address]:port`, or either without a port.
 fn without_port(host: &str) -> &str {
     match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -69,7 +69,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Refuses a request for another host. One without a host comes from no browser.
+/// Refuses a request for another host. A request without a host does not come from a browser.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     let named = request.headers().get_all(header::HOST).iter();
     let named = named.map(|value| value.to_str().unwrap_or(".?"));

@@ -1,5 +1,5 @@
 //! How many bytes a connection may still send. A stranger's WebSocket may send one small message,
-//! by which they sign in; an unfinished large one would hold memory.
+//! with which they sign in; an unfinished large one would hold memory.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use std::sync::{
 /// Means that there is no limit.
 const UNLIMITED: u64 = u64::MAX;
 
-/// The bytes that are left of one connection's. Cheap to clone.
+/// The remaining bytes of a connection. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Inbound(Arc<AtomicU64>);
 
@@ -20,12 +20,12 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    /// From now on the connection may send so many bytes.
+    /// From now on the connection may send this many bytes.
     pub(super) fn limit(&self, bytes: u64) {
         self.0.store(bytes, Ordering::Relaxed);
     }
 
-    /// From now on it may send any number.
+    /// From now on it may send any number of bytes.
     pub(super) fn lift(&self) {
         self.0.store(UNLIMITED, Ordering::Relaxed);
     }
@@ -35,7 +35,7 @@ impl Inbound {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// It has sent `bytes`.
+    /// Records that it has sent `bytes`.
     pub(super) fn spend(&self, bytes: u64) {
         let left = |left| (left != UNLIMITED).then(|| u64::saturating_sub(left, bytes));
         // An error means that there is no limit.

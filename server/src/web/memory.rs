@@ -1,8 +1,8 @@
-//! What the database answered last, kept so that probes answer at once whatever it does.
+//! The last answer of the database, kept so that probes respond at once whatever it does.
 //!
-//! One question is out at a time. A request waits for its answer for a moment; then it takes the last
-//! one. A database that does not answer a question within a few seconds, or answers with an error,
-//! counts as silent since that question was asked, until it answers again.
+//! Only one query is in progress at a time. A request waits briefly for its answer; then it takes
+//! the last one. A database that does not answer a query within a few seconds, or returns an error,
+//! counts as silent since the start of that query, until it answers again.
 
 use std::{
     fmt,
@@ -16,19 +16,19 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 
-/// For so long an answer is as good as a new one.
+/// How long an answer counts as new.
 const FRESH: Duration = Duration::from_millis(100);
-/// A request waits for a new answer for so long, then takes the last one.
+/// How long a request waits for a new answer before it takes the last one.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// A question without an answer for so long means that the database does not answer.
+/// A query without an answer for this long means that the database does not answer.
 const SILENCE: Duration = Duration::from_secs(3);
-/// A question is given up after so long.
+/// Timeout of a query.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The last answer to one question. Cheap to clone; clones share it.
+/// The last answer to one query. Cheap to clone; clones share it.
 #[derive(Debug)]
 pub(super) struct Memory<T> {
-    /// What is asked, for the log.
+    /// A description of the query, for the log.
     question: &'static str,
     clock: Clock,
     state: Arc<watch::Sender<State<T>>>,
@@ -37,9 +37,9 @@ pub(super) struct Memory<T> {
 #[derive(Debug)]
 struct State<T> {
     last: Option<(T, Instant)>,
-    /// A question is out since then.
+    /// The query in progress, with its start.
     asked: Option<Asked>,
-    /// The first question after the last good answer that was answered with an error.
+    /// The start of the first failed query since the last good answer.
     failing: Option<DateTime<Utc>>,
 }
 
@@ -49,7 +49,7 @@ struct Asked {
     instant: Instant,
 }
 
-/// The database does not answer since then.
+/// The database has not answered since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Silent {
     pub(super) since: DateTime<Utc>,
@@ -67,7 +67,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         Self { question, clock, state: Arc::new(watch::Sender::new(state)) }
     }
 
-    /// The answer of the moment: a new one if it comes at once, or the last one.
+    /// The current answer: a new one if it comes soon, or else the last one.
     pub(super) async fn answer<F, E>(&self, ask: impl FnOnce() -> F) -> Result<T, Silent>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
@@ -81,12 +81,12 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
             tokio::spawn(self.clone().ask(ask()));
         }
         let answered = state.wait_for(|state| state.asked.is_none());
-        // What is known by then is the answer.
+        // After that, the known answer counts.
         let _ = self.clock.timeout(PATIENCE, answered).await;
         self.known()
     }
 
-    /// Whether the database was silent when it was last asked, and since when.
+    /// Whether the database was silent when it was last queried, and since when.
     pub(super) fn silence(&self) -> Option<Silent> {
         self.known().err().filter(|_| {
             let state = self.state.borrow();
@@ -102,7 +102,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         is_fresh.then(|| last.clone())
     }
 
-    /// Whether a question has to be asked; it counts as asked then.
+    /// Whether a new query is needed; it is then recorded as started.
     fn begin(&self) -> bool {
         let asked = Asked { at: self.clock.now(), instant: self.clock.instant() };
         let begin = |state: &mut State<T>| {
@@ -119,7 +119,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         E: fmt::Display + Send + 'static,
     {
         let clock = self.clock.clone();
-        // On a task of its own: a panic is an answer, too.
+        // In a separate task: a panic counts as an answer, too.
         let answer = tokio::spawn(async move {
             let answer = clock.timeout(LIMIT, question).await;
             answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
@@ -177,7 +177,7 @@ mod tests {
         (Memory::new("test", clock.clock()), clock)
     }
 
-    /// Lets the time pass until a request has waited for long enough.
+    /// Advances the clock until a request has waited long enough.
     async fn hurried<T>(clock: &ManualClock, request: impl Future<Output = T>) -> T {
         let mut request = std::pin::pin!(request);
         loop {

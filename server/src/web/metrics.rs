@@ -1,4 +1,4 @@
-//! For Prometheus.
+//! Metrics for Prometheus.
 
 use std::time::{Duration, Instant};
 
@@ -26,21 +26,22 @@ use crate::{
     telemetry::{Canary, Sampled, exposition},
 };
 
-/// Counting rows is no work for each scrape.
+/// Minimum interval between two counts in the database, as counting rows is too expensive for each
+/// scrape.
 const FRESH: Duration = Duration::from_secs(10);
-/// An export has new figures, as often as there is one.
+/// Interval of the counts for exports: each export has new figures.
 const EXPORTED: Duration = Duration::from_secs(60);
-/// No scrape waits for longer until the database has counted: what the process knows itself is
-/// worth most while it does not answer, and who scrapes gives up after ten seconds.
+/// Maximum time that a scrape waits for the database's counts: the process's own figures matter
+/// most while it does not answer, and scrapers give up after ten seconds.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// When the database was last asked for what is counted there, whatever came of it.
+/// When the database was last queried for counts, whatever the result.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     last: Mutex<Option<Instant>>,
 }
 
-/// Everything that the instruments say.
+/// All metrics.
 pub(super) async fn scrape(State(web): State<Web>) -> Response {
     sample(&web).await;
     match exposition(web.telemetry.registry()) {
@@ -53,9 +54,9 @@ pub(super) async fn scrape(State(web): State<Web>) -> Response {
 }
 
 impl Web {
-    /// Finds the schedules that have series of their own. Where a collector is told without anybody
-    /// asking, it counts what the instruments show of the database again and again until `stop`;
-    /// what is only scraped is counted when it is.
+    /// Finds the schedules with series of their own. If metrics are exported to a collector, it
+    /// counts in the database periodically until `stop`; if they are only scraped, that happens on
+    /// each scrape.
     pub async fn sample_until(self, stop: CancellationToken) {
         if let Err(error) = tell_apart(&self).await {
             tracing::warn!(%error, "failed to find the schedules of metrics.schedules");
@@ -69,7 +70,7 @@ impl Web {
     }
 }
 
-/// Finds what is counted in the database, unless that was tried just now.
+/// Counts in the database, unless that was tried just now.
 async fn sample(web: &Web) {
     let mut last = web.sampler.last.lock().await;
     if last.is_some_and(|last| web.clock.instant().duration_since(last) < FRESH) {
@@ -93,7 +94,7 @@ async fn sample(web: &Web) {
     *last = Some(web.clock.instant());
 }
 
-/// A schedule may have been made, or made again, since.
+/// A schedule may have been created, or created again, since.
 async fn tell_apart(web: &Web) -> Result<(), StoreError> {
     let paths = web.config.metrics.schedules.iter().filter_map(|path| path.split_once('/'));
     let found = schedules::by_paths(&web.probed, &paths.collect::<Vec<_>>()).await?;

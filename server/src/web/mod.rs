@@ -1,35 +1,35 @@
-//! HTTP: everything that comes through the one port.
+//! The HTTP layer: everything that the server's port answers.
 //!
 //! Promises: nothing behind `/graphql` is answered for a stranger; a page of another site can
-//! neither read nor order anything with a visitor's cookie; every answer of ours is GraphQL, JSON,
-//! Prometheus' text or the console. The layer turns requests into viewers and hands them on; what a
-//! viewer may do is decided by the API and the engine's commands, never here.
+//! neither read nor change anything with a visitor's cookie; every response of ours is GraphQL,
+//! JSON, Prometheus' text or the console. The layer turns requests into viewers and passes them on;
+//! what a viewer may do is decided by the API and the engine's commands, never here.
 //!
-//! - `serve`: connections, and which are cut off; `connection`: what is answered on one, and where;
-//!   `stream`: its bytes, of which `inbound` says how many may come; `places`: how many there are
-//! - `sockets`: how many WebSockets there are; `counter`: so many of one address or person
-//! - `hosts`: no requests by a name that is not ours
-//! - `refusals`: what is refused again and again, counted for the log
-//! - `state`: what the handlers share
+//! - `serve`: accepts connections and cuts some off; `connection`: answers the requests of one;
+//!   `stream`: its bytes, limited by `inbound`; `places`: limits the number of connections
+//! - `sockets`: limits the number of WebSockets; `counter`: counts per address or person
+//! - `hosts`: refuses requests for other host names
+//! - `refusals`: counts repeated refusals for the log
+//! - `state`: the state that the handlers share
 //! - `auth`: sign-in, sessions, bearer tokens
-//! - `same_origin`: no orders from other sites
-//! - `body`: how large a body may be, and how long it may take
-//! - `headers`: what every answer carries
-//! - `audit`: the audit log as a file
-//! - `graphql`: queries and mutations, and the way to a socket; `asked`, `answered`: how they come
-//!   and how they are answered; `cross_origin`: from which other pages they may come
-//! - `explorer`: a page to try them out
-//! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them;
-//!   `transport`: the protocol that it speaks
-//! - `calendar`: upcoming runs for calendars
+//! - `same_origin`: refuses changes requested by other sites
+//! - `body`: limits the size and duration of a body
+//! - `headers`: the headers of every response
+//! - `audit`: exports the audit log as a file
+//! - `graphql`: queries and mutations, and the upgrade to a socket; `asked`, `answered`: parse
+//!   requests and build responses; `cross_origin`: other origins that may call it
+//! - `explorer`: a page for trying out GraphQL
+//! - `socket`: serves a WebSocket: subscriptions, as long as the subscriber may see them;
+//!   `transport`: its protocol
+//! - `calendar`: upcoming runs for calendar programs
 //! - `workers`: the protocol of programs that pull tasks
-//! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
-//!   `memory`: what the database answered last
-//! - `console`: the single-page app and the documentation, embedded or from a folder
+//! - `probes`: the endpoints that answer whatever else fails: `health` and `metrics`; `watch`: who
+//!   may read them; `memory`: the last answer of the database
+//! - `console`: the single-page app and the documentation, embedded or from a directory
 //! - `refusal`: errors as JSON
 //!
-//! Order matters and is this, from outside in: headers on everything; limits and identity on
-//! `/graphql` and `/auth`; the console last, because it answers every path that is left.
+//! The order of the layers matters, from outside in: headers on everything; limits and identity on
+//! `/graphql` and `/auth`; the console last, because it answers every remaining path.
 
 mod answered;
 mod asked;

@@ -1,10 +1,10 @@
 //! Places for connections: how many there are, how many of them one address may hold, and those
-//! that are kept back for probes.
+//! that are reserved for probes.
 //!
-//! A connection keeps its place until its stream is dropped, also after it became a WebSocket. One
-//! that finds no place is a kept connection: only probes are answered on it, it ends with its first
-//! answer, and the newest cuts off the oldest that has not sent a whole request yet. A probe sends
-//! its request at once, so connections that are held and not used cannot keep it out.
+//! A connection keeps its place until its stream is dropped, also after it became a WebSocket. A
+//! connection beyond the limit is a kept connection: only probes are answered on it, it ends with
+//! its first response, and the newest one cuts off the oldest that has not sent a complete request
+//! yet. A probe sends its request at once, so idle connections cannot keep it out.
 
 use std::{
     collections::VecDeque,
@@ -19,26 +19,27 @@ use tokio_util::sync::CancellationToken;
 use super::counter::{Counted, Counter};
 use crate::telemetry::{Metrics, NoPlace};
 
-/// Kept connections that have not sent a whole request yet, and as many that are being answered.
+/// Maximum number of kept connections that have not sent a complete request yet, and of those that
+/// are being answered.
 pub(super) const MAX_KEPT: usize = 32;
 
-/// The places for connections to everything.
+/// The places for ordinary connections.
 #[derive(Debug)]
 pub(super) struct Places {
     max: usize,
     max_of_address: usize,
-    /// Many clients come through a proxy: it has no limit of its own.
+    /// Many clients come through a proxy: proxies have no limit per address.
     proxies: Vec<IpNet>,
     free: Arc<Semaphore>,
     addresses: Arc<Counter<IpAddr>>,
     metrics: Metrics,
 }
 
-/// One of them.
+/// One ordinary place.
 #[derive(Debug)]
 pub(super) struct ConnectionPlace {
     places: Arc<Places>,
-    /// None only while it is dropped.
+    /// `None` only while it is dropped.
     free: Option<OwnedSemaphorePermit>,
     _address: Option<Counted<IpAddr>>,
 }
@@ -84,7 +85,7 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// The places that are kept back for probes.
+/// The places reserved for probes.
 #[derive(Debug)]
 pub(super) struct Kept {
     waiting: Mutex<Waiting>,
@@ -97,7 +98,7 @@ struct Waiting {
     oldest_first: VecDeque<(u64, CancellationToken)>,
 }
 
-/// One of them.
+/// One reserved place.
 #[derive(Debug)]
 pub(super) struct KeptPlace {
     kept: Arc<Kept>,
@@ -114,7 +115,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// A place, in exchange for the oldest one where all are taken.
+    /// A place; if all are taken, the oldest one is replaced.
     pub(super) fn take(self: &Arc<Self>) -> KeptPlace {
         let lost = CancellationToken::new();
         let mut waiting = self.locked();
@@ -136,7 +137,7 @@ impl Kept {
 }
 
 impl KeptPlace {
-    /// A probe's request is here: its answer is not cut off any more, as far as there is room.
+    /// A probe's request has arrived: its response is no longer cut off, if there is room.
     pub(super) fn answers(&self) {
         let Ok(room) = self.kept.answering.clone().try_acquire_owned() else { return };
         *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
@@ -173,13 +174,13 @@ mod tests {
         let places = places(4, 2, &["10.0.0.0/8"]);
         let (one, two) = (address("203.0.113.1"), address("203.0.113.2"));
         let first = places.take(one).unwrap();
-        // The same address by IPv6.
+        // The same address as IPv6.
         let _second = places.take(address("::ffff:203.0.113.1")).unwrap();
         assert_eq!(places.take(one).err(), Some(NoPlace::Address));
         let _third = places.take(two).unwrap();
         let _fourth = places.take(address("10.1.1.1")).unwrap();
         assert_eq!(places.take(address("10.1.1.1")).err(), Some(NoPlace::Full));
-        // What was refused holds nothing.
+        // A refused connection holds nothing.
         assert_eq!(places.take(two).err(), Some(NoPlace::Full));
         drop(first);
         assert!(places.take(two).is_ok());

@@ -1,6 +1,6 @@
-//! What answers whatever else does not: `/livez`, `/readyz`, `/healthz` and `/metrics`. They have
-//! places of their own on the one port, a runtime of their own, a listener of their own where
-//! `watch.listen` asks for one, and answer until the process ends.
+//! The endpoints that answer whatever else fails: `/livez`, `/readyz`, `/healthz` and `/metrics`.
+//! They have reserved places on the main port, their own runtime, their own listener if
+//! `watch.listen` is set, and answer until the process ends.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Web, auth, headers, health, metrics, refusal::Refusal, router::sessions, watch};
 
-/// Their paths.
+/// The paths of the probes.
 const PATHS: [&str; 4] = ["/livez", "/readyz", "/healthz", "/metrics"];
-/// Between two questions whether the database answers, when nothing else asks.
+/// Interval for checking that the database answers, when nothing else queries it.
 const PING: Duration = Duration::from_secs(2);
-/// So many of them are between two judgements on the health.
+/// Number of these checks between two checks of the health.
 const PINGS: u32 = 5;
 
 /// Whether that is the path of a probe.
@@ -26,9 +26,9 @@ pub(super) fn is_one(path: &str) -> bool {
     PATHS.contains(&path)
 }
 
-/// Their routes.
+/// The routes of the probes.
 pub(super) fn routes(web: &Web) -> Router<Web> {
-    // A caller who is known is told more.
+    // Known callers see more.
     let health = Router::new()
         .route("/healthz", get(health::health))
         .layer(from_fn_with_state(web.clone(), auth::recognize))
@@ -41,7 +41,8 @@ pub(super) fn routes(web: &Web) -> Router<Web> {
         .layer(from_fn(headers::never_stored))
 }
 
-/// Where the instruments are open, no caller is looked up: a scrape does not wait for the database.
+/// If the endpoints are open, the caller is not identified: a scrape does not wait for the
+/// database.
 fn instruments(web: &Web) -> Router<Web> {
     let open = Router::new().route("/metrics", get(metrics::scrape));
     match web.watch.is_open() {
@@ -53,7 +54,7 @@ fn instruments(web: &Web) -> Router<Web> {
     }
 }
 
-/// All else on a listener for probes alone.
+/// Answers all other paths on a listener for probes.
 pub(super) async fn nothing_else() -> Refusal {
     let text = "this port is for probes (watch.listen): /livez, /readyz, /healthz and /metrics; the \
                 rest is at the port of the setting 'listen'";
@@ -61,7 +62,7 @@ pub(super) async fn nothing_else() -> Refusal {
 }
 
 impl Web {
-    /// Keeps what probes answer from memory fresh, and tells what was refused, until `stop`.
+    /// Keeps the answers of probes fresh in memory, and logs counted refusals, until `stop`.
     pub async fn watch_until(self, stop: CancellationToken) {
         let mut round = 0_u32;
         loop {

@@ -11,7 +11,7 @@ use crate::{
     store::{AWAY, StoreError},
 };
 
-/// What a refusal says: goes with the answer to where `/graphql` gives it another shape.
+/// The text of a refusal: attached to the response, for `/graphql` to reshape.
 #[derive(Clone, Debug)]
 pub(super) struct Told(pub(super) String);
 
@@ -28,31 +28,31 @@ impl Refusal {
         Self { status, error: error.into(), header: None }
     }
 
-    /// Nobody signed in, or not as they claim.
+    /// The caller is not signed in, or the credential is invalid.
     pub(super) fn unauthenticated(error: &str) -> Self {
         let challenge = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         Self { header: Some(challenge), ..Self::new(StatusCode::UNAUTHORIZED, error) }
     }
 
-    /// Too many; come back after so many seconds.
+    /// Too many requests; retry after this many seconds.
     pub(super) fn too_many(error: impl Into<String>, seconds: u64) -> Self {
         let after = (header::RETRY_AFTER, HeaderValue::from(seconds));
         Self { header: Some(after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, error) }
     }
 
-    /// Not now; try again in a moment.
+    /// Temporarily unavailable; retry in a moment.
     pub(super) fn unavailable(error: impl Into<String>) -> Self {
         let after = (header::RETRY_AFTER, HeaderValue::from(api::RETRY_AFTER_SECONDS));
         Self { header: Some(after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error) }
     }
 
-    /// The server is being stopped.
+    /// The server is shutting down.
     pub(super) fn stopping() -> Self {
         Self::unavailable("this server is being stopped; ask another one, or try again later")
     }
 
-    /// Our fault: the caller learns that, the log learns what. A database that is away is told
-    /// apart, and logged by whoever looks after it.
+    /// An internal error: the caller learns that there was one, the log has the details. An
+    /// unavailable database is answered differently, and logged by its monitor.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         if let Some(why) = unavailable(error) {
             return Self::unavailable(why);
@@ -68,7 +68,7 @@ impl Refusal {
     }
 }
 
-/// Why the database cannot serve a request now, if that is what an error says.
+/// Why the database cannot serve a request now, if the error says so.
 fn unavailable(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<StoreError>() {
         return error.unavailable();
@@ -76,7 +76,7 @@ fn unavailable(error: &(dyn std::error::Error + 'static)) -> Option<&'static str
     if let Some(error) = error.downcast_ref::<CommandError>() {
         return error.unavailable();
     }
-    // The library that keeps sessions hands on texts.
+    // The session library passes errors on as text.
     match error.downcast_ref::<session::Error>() {
         Some(session::Error::Store(session_store::Error::Backend(text))) if text == AWAY => {
             Some(AWAY)

@@ -1,5 +1,5 @@
-//! What is refused again and again is counted, and said once a minute for each kind: a log line for
-//! each refusal would let a stranger fill the disk.
+//! Counts repeated refusals, and logs each kind once a minute: a log line for each refusal would
+//! let a stranger fill the disk.
 
 use std::{
     borrow::Cow,
@@ -10,9 +10,9 @@ use std::{
 
 use crate::clock::Clock;
 
-/// Between two lines about one kind.
+/// Interval between two lines about one kind.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Characters of a text from outside that a log line repeats.
+/// Maximum number of characters that a log line repeats from outside.
 const MAX_TEXT: usize = 200;
 
 /// Why a request or a connection is refused.
@@ -52,7 +52,7 @@ pub(super) struct Refusals {
 #[derive(Debug)]
 struct Counted {
     since: Instant,
-    /// Those that no line has told yet.
+    /// Refusals that no line has reported yet.
     untold: u64,
     example: String,
 }
@@ -62,15 +62,15 @@ impl Refusals {
         Self { clock, kinds: Arc::default() }
     }
 
-    /// Says that something was refused, or counts it where that was said within the last minute.
-    /// `example` is what it was about; it may come from outside.
+    /// Logs a refusal, or counts it if its kind was logged within the last minute. `example`
+    /// describes it; it may come from outside.
     pub(super) fn note(&self, kind: Kind, example: &str) {
         if let Some(count) = self.count(kind, example) {
             tell(kind, count, example);
         }
     }
 
-    /// How many refusals a line has to tell, if it is time for one.
+    /// How many refusals a line must report, if it is time for one.
     fn count(&self, kind: Kind, example: &str) -> Option<u64> {
         let now = self.clock.instant();
         let mut kinds = self.locked();
@@ -93,7 +93,7 @@ impl Refusals {
         }
     }
 
-    /// Tells what was counted and not told, once its minute is over. Asked now and then.
+    /// Logs counted refusals once their minute is over. Called periodically.
     pub(super) fn flush(&self) {
         let now = self.clock.instant();
         let mut kinds = self.locked();
@@ -119,7 +119,7 @@ fn tell(kind: Kind, count: u64, example: &str) {
     }
 }
 
-/// The beginning of a text from outside, for the log or an answer, without control characters.
+/// The beginning of a text from outside, for the log or a response, without control characters.
 pub(super) fn cut(text: &str) -> Cow<'_, str> {
     let fits = text.len() <= MAX_TEXT && !text.contains(char::is_control);
     if fits {
@@ -152,7 +152,7 @@ mod tests {
         clock.pass(INTERVAL);
         assert_eq!(refusals.count(Kind::Site, "a"), Some(10_001));
         assert_eq!(refusals.count(Kind::Site, "b"), None);
-        // Where no more come, the rest is told all the same.
+        // If no more come, the rest is logged as well.
         clock.pass(INTERVAL);
         refusals.flush();
         assert_eq!(refusals.locked()[&Kind::Site].untold, 0);

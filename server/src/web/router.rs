@@ -24,19 +24,19 @@ use crate::{
     config::{Config, Role},
 };
 
-/// A module file may be large, a query is not.
+/// A module file may be large; a query is not.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
-/// Strangers are told to sign in, whatever they send.
+/// Strangers are asked to sign in, whatever they send.
 const STRANGERS_BODY: usize = 64 * 1024;
 /// A name and a password.
 const AUTH_BODY: usize = 4 * 1024;
-/// No query of ours takes so long, and no body on its way here.
+/// Timeout of a request and of its body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All routes.
 pub fn router(web: Web) -> Router {
-    // A body is here before the time for its answer begins, and was measured: the extractors need
-    // no limit of their own.
+    // The body has been read and measured before the time for the response begins: the extractors
+    // need no limit of their own.
     let limits = |most, most_of_strangers| {
         let (patience, clock) = (PATIENCE, web.clock.clone());
         let bodies = body::Bodies { most, most_of_strangers, patience, clock };
@@ -47,8 +47,8 @@ pub fn router(web: Web) -> Router {
     let graphql = post(graphql::execute)
         .layer(limits(GRAPHQL_BODY, STRANGERS_BODY))
         .merge(get(graphql::subscribe).layer(by_get));
-    // What a browser asks beforehand has a route of its own: the answer to other methods is set for
-    // the whole router, outside of the layer that allows pages of other origins.
+    // Preflight requests have their own route: the response to other methods is set for the whole
+    // router, outside of the layer that allows other origins.
     let graphql = match web.config.api.cors_origins.is_empty() {
         true => graphql,
         false => graphql.options(other_method),
@@ -63,7 +63,7 @@ pub fn router(web: Web) -> Router {
         .route("/auth/oidc/callback", get(auth::callback))
         .route("/audit/export", get(audit::export))
         .route("/worker/v1/{word}", post(workers::word).layer(limits(workers::BODY, AUTH_BODY)));
-    // Who asks is known before anything is answered.
+    // The caller is identified before anything is answered.
     let known = |routes: Router<Web>| {
         routes.layer((
             from_fn_with_state(web.clone(), same_origin::guard),
@@ -72,7 +72,7 @@ pub fn router(web: Web) -> Router {
         ))
     };
     let (identified, graphql) = (known(identified), known(graphql));
-    // A page of another origin that may call is told why it is refused, too.
+    // An allowed page of another origin must be able to read why it is refused, too.
     let graphql = match cross_origin::layer(&web.config.api) {
         Some(layer) => graphql.layer(layer),
         None => graphql,
@@ -96,12 +96,12 @@ pub fn router(web: Web) -> Router {
     finished(router.merge(probes::routes(&web)), web)
 }
 
-/// The routes of a listener for probes alone.
+/// The routes of a listener for probes.
 pub fn probe_router(web: Web) -> Router {
     finished(Router::new().fallback(probes::nothing_else).merge(probes::routes(&web)), web)
 }
 
-/// What all requests go through.
+/// The layers for all requests.
 fn finished(router: Router<Web>, web: Web) -> Router {
     router
         .method_not_allowed_fallback(other_method)
@@ -110,14 +110,14 @@ fn finished(router: Router<Web>, web: Web) -> Router {
             from_fn_with_state(web.clone(), headers::secure),
             TraceLayer::new_for_http().make_span_with(span).on_failure(()),
             from_fn_with_state(web.clone(), noticed),
-            // A defect costs its request, not the connection; it is logged where it happened.
+            // A panic costs its request, not the connection; it is logged where it happened.
             CatchPanicLayer::custom(|_| Refusal::defect().into_response()),
             from_fn_with_state(web.clone(), hosts::guard),
         ))
         .with_state(web)
 }
 
-/// Says in the log which address could not be answered. A probe's 503 is an answer.
+/// Logs which path could not be answered. A probe's 503 is a valid response.
 async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let path = (!probes::is_one(path)).then(|| path.to_owned());
@@ -130,20 +130,20 @@ async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Respon
     response
 }
 
-/// A node without that role is watched, and nothing else.
+/// A node without the role `api` answers only probes.
 async fn no_api() -> Refusal {
     let text = "this node does not have the role 'api'; ask one that does (node.roles)";
     Refusal::new(StatusCode::NOT_FOUND, text)
 }
 
-/// The router names the methods in the header `Allow`.
+/// The router lists the methods in the header `Allow`.
 async fn other_method() -> Refusal {
     let text = "this address does not take that method; the header 'Allow' names those it takes";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
-/// Answers in the place of a request that takes too long; what it began is dropped, and with that
-/// rolled back. An order for many answers in time by itself.
+/// Responds in place of a request that takes too long; what it began is dropped, and thereby rolled
+/// back. A bulk request returns in time on its own.
 async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {
@@ -156,8 +156,8 @@ async fn in_time(request: Request, next: Next) -> Response {
     })
 }
 
-/// What a request is called in the log: without what stands behind the question mark, which may be
-/// the token of a calendar.
+/// How the log names a request: without the query string, which may contain the token of a
+/// calendar.
 fn span(request: &Request) -> tracing::Span {
     tracing::debug_span!("request", method = %request.method(), path = &*cut(request.uri().path()))
 }
@@ -173,8 +173,8 @@ pub(super) fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {
         .with_expiry(Expiry::OnInactivity(idle))
 }
 
-/// Browsers give the cookies of a host to all its ports: two servers on one host must not take
-/// each other's. Behind TLS the name itself keeps others of the domain from setting it.
+/// Browsers send the cookies of a host to all its ports: two servers on one host must not use each
+/// other's. With TLS, the name's prefix keeps other hosts of the domain from setting it.
 fn cookie_name(config: &Config) -> Cow<'static, str> {
     match config.is_secure() {
         true => "__Host-carillon".into(),

@@ -1,9 +1,9 @@
-//! No orders from other sites.
+//! Refuses changes requested by other sites.
 //!
 //! A browser sends our cookie along with whatever page asks it to, so the cookie alone proves
-//! nothing. Where a request comes from, the browser says by itself: in `Sec-Fetch-Site`, and in
-//! `Origin` on every POST and every WebSocket. A request that says neither comes from no browser,
-//! and thus carries no cookie that its user did not put there.
+//! nothing. The browser itself says where a request comes from: in `Sec-Fetch-Site`, and in
+//! `Origin` on every POST and every WebSocket. A request with neither does not come from a browser,
+//! and thus carries no cookie that its user did not set.
 
 use axum::{
     extract::{Request, State},
@@ -18,10 +18,10 @@ use super::{
     refusals::{Kind, cut},
 };
 
-/// Lets a request pass that reads, carries a token of its own, or comes from our own pages.
+/// Accepts requests that only read, carry their own token, or come from our own pages.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    // A query by GET is work, and its time tells other sites something.
+    // A query by GET takes work, and its duration could tell other sites something.
     let asks = answered::is_graphql(request.uri().path()) && request.uri().query().is_some();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) && !asks;
     let upgrades = headers.contains_key(header::UPGRADE);
@@ -43,14 +43,14 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     }
 }
 
-/// The foreign site that a request comes from, if it does.
+/// The foreign site that a request comes from, if any.
 fn from_elsewhere<'h>(headers: &'h HeaderMap, public_url: Option<&str>) -> Option<&'h str> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let origin = text("origin");
     match text("sec-fetch-site") {
         Some("same-origin" | "none") => return None,
         Some(site) if origin.is_none() => return Some(site),
-        // The browser may see another origin than we do, behind a proxy: compare ourselves.
+        // Behind a proxy the browser may see a different origin than we do: compare it here.
         _ => {}
     }
     let origin = origin?;

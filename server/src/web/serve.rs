@@ -1,6 +1,6 @@
-//! Connections. A client that sends nothing, or the beginning of a request a byte at a time, or takes
-//! nothing of the answer, is cut off. The number of connections is limited, so that files are left
-//! for everything else, and so is that of one address; probes are answered beyond both limits.
+//! Accepts connections. A client is cut off if it sends nothing, sends a request a byte at a time,
+//! or does not read the response. The number of connections is limited, so that files are left for
+//! everything else, and so is the number from one address; probes are answered beyond both limits.
 
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -26,37 +26,38 @@ use crate::{
     telemetry::{Metrics, NoPlace},
 };
 
-/// After a failure that is not the caller's, such as too many open files.
+/// Pause after a failure that the client did not cause, such as too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a connection without a place may take to send the head of its request.
 const KEPT_HEAD: Duration = Duration::from_secs(5);
 /// Files that the process needs beside connections, targets and the database: the log, the console,
-/// the nodes' calls to each other.
+/// the nodes' notifications.
 const OTHER_FILES: u64 = 64;
 
-/// What connections may take.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The head of a request, from its connection's beginning or the end of the request before.
+    /// Timeout for the head of a request, from the connection's beginning or the end of the
+    /// previous request.
     pub head: Duration,
-    /// Between two parts of an answer that a client takes.
+    /// Timeout between two parts of a response that a client reads.
     pub answer: Duration,
-    /// Connections at once. Beyond them only probes are answered.
+    /// Maximum number of connections. Beyond it only probes are answered.
     pub connections: usize,
-    /// Those of one address.
+    /// Maximum number of connections from one address.
     pub per_address: usize,
 }
 
 impl Limits {
-    /// Of a process that may have so many files open and keeps so many connections to its database.
-    /// Of the files that are left at least half are for targets.
+    /// Limits for a process that may have this many files open and keeps this many database
+    /// connections. At least half of the remaining files are for targets.
     pub fn with_files(files: u64, database: u32) -> Self {
         let kept = OTHER_FILES + u64::from(database) + 2 * MAX_KEPT as u64;
         let half = usize::try_from(files.saturating_sub(kept) / 2).unwrap_or(usize::MAX);
         Self::with_connections(half.clamp(64, 10_000))
     }
 
-    /// With so many connections.
+    /// Limits with this many connections.
     pub fn with_connections(connections: usize) -> Self {
         let patience = Duration::from_secs(30);
         let per_address = (connections / 4).max(16);
@@ -78,7 +79,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// With the API on the current runtime.
+    /// A front whose API runs on the current runtime.
     pub fn new(router: Router, limits: Limits, clock: Clock, metrics: Metrics) -> Self {
         let refusals = Refusals::new(clock.clone());
         let (draining, stop) = (CancellationToken::new(), CancellationToken::new());
@@ -86,7 +87,7 @@ impl Front {
         Self { router, limits, clock, metrics, api, proxies, refusals, draining, stop }
     }
 
-    /// Proxies have no limit of connections of their own.
+    /// Proxies have no limit per address.
     #[must_use]
     pub fn with_proxies(self, proxies: Vec<IpNet>) -> Self {
         Self { proxies, ..self }
@@ -98,13 +99,13 @@ impl Front {
         Self { draining, stop, ..self }
     }
 
-    /// Refusals of connections are counted there.
+    /// Counts refused connections there.
     #[must_use]
     pub(super) fn with_refusals(self, refusals: Refusals) -> Self {
         Self { refusals, ..self }
     }
 
-    /// Answers requests until it is to stop; then those that are under way.
+    /// Answers requests until it is stopped; then finishes those in progress.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let Limits { connections, per_address, .. } = self.limits;
         let (proxies, metrics) = (self.proxies.clone(), self.metrics.clone());
@@ -166,7 +167,7 @@ impl Front {
     }
 }
 
-/// A connection that was taken.
+/// An accepted connection.
 struct Connection {
     requests: Requests,
     hold: ConnectionHold,
@@ -176,13 +177,13 @@ struct Connection {
 }
 
 impl Connection {
-    /// Answers until the client leaves, is cut off, or becomes a WebSocket.
+    /// Serves it until the client disconnects, is cut off, or becomes a WebSocket.
     async fn run(self, stream: TcpStream) {
         let Self { requests, hold, limits, clock, stop } = self;
         let is_kept = requests.kept.is_some();
         let lost = requests.kept.as_ref().map(|(place, _)| place.lost.clone()).unwrap_or_default();
         let head = if is_kept { limits.head.min(KEPT_HEAD) } else { limits.head };
-        // The time for a head begins with its first byte: a client that sends none is waited for
+        // The timeout for a head begins with its first byte: a client that sends none is waited for
         // here.
         let mut first = [0];
         let begun = tokio::select! {
@@ -195,8 +196,8 @@ impl Connection {
         }
         let (peer, inbound) = (requests.peer, requests.inbound.clone());
         let stream = TokioIo::new(Stream::new(stream, limits.answer, clock, inbound, hold));
-        // HTTP/2 comes to the proxy in front, which has the certificate: without TLS no browser
-        // speaks it.
+        // HTTP/2 ends at the proxy in front, which has the certificate: without TLS no browser uses
+        // it.
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!is_kept);
         let service = service_fn(move |request| requests.clone().answer(request));
@@ -218,7 +219,7 @@ impl Connection {
     }
 }
 
-/// Whether the caller is gone already.
+/// Whether the client caused the error, by disconnecting.
 fn is_theirs(error: &io::Error) -> bool {
     [io::ErrorKind::ConnectionAborted, io::ErrorKind::ConnectionReset].contains(&error.kind())
 }

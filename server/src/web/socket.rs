@@ -31,15 +31,15 @@ use crate::{
     clock::Clock,
 };
 
-/// A client that has opened a socket says who it is within so long.
+/// How long a client may take to sign in after opening a socket.
 const INIT: Duration = Duration::from_secs(10);
-/// Between two looks at whether the client is still there, and still who it was.
+/// Interval for checking that the client is still there, and its rights are the same.
 const BEAT: Duration = Duration::from_secs(5);
-/// A client that answers no ping for so many beats has left without a word.
+/// After this many unanswered pings the client counts as gone.
 const SILENT_BEATS: u32 = 6;
-/// Operations under way on one socket.
+/// Maximum number of operations in progress on one socket.
 const OPERATIONS: usize = 100;
-/// Messages on their way to a client.
+/// Maximum number of queued messages for a client.
 const QUEUE: usize = 64;
 
 /// How long a client may take to read the frame that ends its socket, and to answer it.
@@ -49,12 +49,12 @@ const CLOSING: Duration = Duration::from_secs(5);
 #[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
-    /// The same as it stands in a header, here or among `headers`: clients differ.
+    /// The same in the form of a header, here or among `headers`: clients differ.
     #[serde(alias = "Authorization", alias = "authToken")]
     authorization: Option<String>,
     #[serde(default)]
     headers: HashMap<String, serde_json::Value>,
-    /// Why, for all that is ordered over the socket: a browser sets no headers on one.
+    /// The reason for all mutations over the socket, because browsers cannot set headers on one.
     reason: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Init {
             value.as_str().filter(|_| is_it).map(str::to_owned)
         };
         let header = || self.authorization.take().or_else(|| self.headers.iter().find_map(named));
-        // A scheme that is none of ours leads to a token that is none.
+        // An unknown scheme results in an invalid token.
         let bare = |text: String| match text.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim().into(),
             _ => text,
@@ -75,21 +75,22 @@ impl Init {
     }
 }
 
-/// Who opened a socket.
+/// The client that opened a socket.
 #[derive(Debug)]
 struct Opened {
     credential: Credential,
     address: IpAddr,
     reason: Option<String>,
-    /// Who that was then, and what they might do.
+    /// The user at that time, and their grants.
     known: Option<(Uuid, Grants)>,
-    /// Their place among the sockets that one person may have.
+    /// Their slot among the sockets that one person may have.
     _place: Option<Counted<Uuid>>,
 }
 
-/// Serves one socket until its client leaves, falls silent, or is nobody any more. A client without
+/// Serves one socket until its client disconnects, falls silent, or loses access. A client without
 /// a cookie sends its token in `connection_init`.
-/// Until they are known, a client may send little.
+///
+/// Until it is known, a client may send little.
 pub(super) async fn serve(
     socket: WebSocket,
     protocol: Protocol,
@@ -134,7 +135,8 @@ pub(super) async fn serve(
         frame = watched => Some(frame),
     };
     let Some(frame) = frame else {
-        // The client has left. Its frame is answered, or it takes the end for a broken connection.
+        // The client has disconnected. Its close frame is answered, or it would see a broken
+        // connection.
         let _ = Clock::system().timeout(CLOSING, sink.close()).await;
         return;
     };
@@ -143,7 +145,7 @@ pub(super) async fn serve(
             sink.send(message).await?;
         }
         sink.send(Message::Close(Some(frame))).await?;
-        // A socket that ends with something unread is reset, and the frame may be lost with that.
+        // A socket that ends with unread data is reset, and the frame may be lost with that.
         while stream.next().await.is_some_and(|message| message.is_ok()) {}
         Ok::<_, axum::Error>(())
     };
@@ -151,7 +153,7 @@ pub(super) async fn serve(
     let _ = Clock::system().timeout(CLOSING, ended).await;
 }
 
-/// Finds out who opens a socket: by its `connection_init`, or by the request that asked for it.
+/// Identifies the client of a socket: by its `connection_init`, or by the upgrade request.
 async fn identify(
     web: &Web,
     asking: Asking,
@@ -184,20 +186,20 @@ async fn identify(
     Ok(Opened { credential, address, reason, known, _place: place })
 }
 
-/// Returns when the socket has to be closed, and why.
+/// Returns when the socket must be closed, and why.
 async fn watch(
     web: &Web,
     opened: &OnceLock<Opened>,
     heard: &AtomicBool,
     outgoing: &mpsc::Sender<Message>,
 ) -> (u16, &'static str) {
-    // The pace is real time, whatever the application's clock shows.
+    // Measured in real time, whatever the application's clock shows.
     let clock = Clock::system();
     clock.sleep(INIT).await;
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
-    // A stranger has had the time to learn that they are one.
+    // A stranger has had enough time to receive the refusal.
     if opened.known.is_none() {
         return (UNAUTHORIZED, "Unauthorized");
     }
@@ -206,7 +208,7 @@ async fn watch(
         if let Some((id, grants)) = &opened.known {
             match opened.viewer(web).await {
                 Ok(None) => return (UNAUTHORIZED, "Unauthorized"),
-                // What is under way was let through as somebody who might do something else.
+                // The operations in progress were admitted for a user with other rights.
                 Ok(Some(now)) if now.id != *id || now.grants != *grants => {
                     return (axum::extract::ws::close_code::RESTART, "The rights have changed");
                 }
@@ -217,20 +219,20 @@ async fn watch(
         if silent > SILENT_BEATS {
             return (axum::extract::ws::close_code::AWAY, "No sign of life");
         }
-        // A queue that is full is a client that does not read: its silence is counted.
+        // A full queue means that the client does not read, which counts as silence.
         let _ = outgoing.try_send(Message::Ping(Vec::new().into()));
         clock.sleep(BEAT).await;
     }
 }
 
 impl Opened {
-    /// Who that is now. A database that does not answer says nothing about anybody.
+    /// The current user. If the database does not answer, nothing is known about anybody.
     async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
         self.credential.viewer(web, self.address).await.map_err(drop)
     }
 }
 
-/// Lets an operation through as whoever its sender is at that moment.
+/// Admits an operation with its sender's current rights.
 #[derive(Clone)]
 struct Gate {
     web: Web,
@@ -239,7 +241,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Begins an operation of the socket.
+    /// Starts an operation of the socket.
     fn execute(&self, request: Request) -> BoxStream<'static, Response> {
         let gate = self.clone();
         let answered = async move {
@@ -250,7 +252,7 @@ impl Gate {
             match gate.identified(request).await {
                 Ok(request) => {
                     let events = api::execute_stream(&gate.web.schema, request);
-                    // The place is free again when the operation has ended.
+                    // The slot is released when the operation has ended.
                     events.inspect(move |_| _ = &place).boxed()
                 }
                 Err(refusal) => stream::iter([refusal]).boxed(),

@@ -1,4 +1,5 @@
-//! How many WebSockets an address and a person may hold. Each holds a connection's place, too.
+//! Limits how many WebSockets an address and a person may hold. Each also holds a connection's
+//! place.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -27,7 +28,7 @@ impl Sockets {
         }
     }
 
-    /// One more of an address.
+    /// One more for an address.
     pub(super) fn of_address(&self, address: IpAddr) -> Result<Counted<IpAddr>, String> {
         self.addresses.take(address, self.max_of_address).ok_or_else(|| {
             let max = self.max_of_address;
@@ -38,7 +39,7 @@ impl Sockets {
         })
     }
 
-    /// One more of a user, a service account or a token.
+    /// One more for a user, a service account or a token.
     pub(super) fn of_person(&self, id: Uuid) -> Result<Counted<Uuid>, String> {
         self.people.take(id, self.max_of_person).ok_or_else(|| {
             let max = self.max_of_person;

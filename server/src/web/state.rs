@@ -20,24 +20,24 @@ use crate::{
     telemetry::{Metrics, Telemetry},
 };
 
-/// Exports of the audit log under way at once.
+/// Maximum number of concurrent exports of the audit log.
 const EXPORTS: usize = 2;
 
-/// Judgements on the health of a namespace or a tag under way at once.
+/// Maximum number of concurrent health checks of a namespace or a tag.
 const NARROWED: usize = 4;
 
-/// Calendars that are made at once.
+/// Maximum number of calendars built at once.
 const FEEDS: usize = 2;
 
-/// What the handlers share. Cheap to clone: each request does so some ten times.
+/// The state that the handlers share. Cheap to clone: each request does so about ten times.
 #[derive(Clone)]
 pub struct Web(Arc<Parts>);
 
-/// What that is.
+/// The parts of the state.
 #[derive(Clone)]
 pub struct Parts {
     pub(super) store: Store,
-    /// What probes ask.
+    /// The store that probes use.
     pub(super) probed: Store,
     pub(super) clock: Clock,
     pub(super) cluster: Cluster,
@@ -46,36 +46,36 @@ pub struct Parts {
     pub(super) schema: api::Schema,
     pub(super) files: Files,
     pub(super) commands: Commands,
-    /// Whose the tokens are that requests come with.
+    /// The owners of the tokens in recent requests.
     pub(super) tokens: Arc<LookupCache<Option<Holder>, Arc<StoreError>>>,
-    /// Guesses at passwords.
+    /// Counts guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
-    /// Guesses at the tokens of calendars.
+    /// Counts guesses at the tokens of calendars.
     pub(super) feed_limiter: Arc<Limiter>,
     pub(super) sampler: Arc<Sampler>,
     pub(super) exports: Arc<Semaphore>,
-    /// By whom people sign in, beside their passwords.
+    /// The identity provider, if one is configured.
     pub(super) oidc: Option<Arc<Provider>>,
     pub(super) feeds: Arc<Semaphore>,
-    /// Who may read the instruments.
+    /// Who may read the monitoring endpoints.
     pub(super) watch: Watch,
     /// Whether the database answers.
     pub(super) database: Memory<()>,
-    /// How all namespaces are.
+    /// The health of all namespaces.
     pub(super) health: Memory<Vec<Check>>,
-    /// Judgements on the health of a part under way at once.
+    /// Limits the concurrent health checks of a namespace or tag.
     pub(super) narrowed: Arc<Semaphore>,
     /// Refusals, counted for the log.
     pub(super) refusals: Refusals,
-    /// The names by which the server may be asked.
+    /// The host names under which the server may be addressed.
     pub(super) hosts: Arc<Hosts>,
     pub(super) sockets: Sockets,
-    /// Cancelled when the server begins to stop.
+    /// Cancelled when the server begins to shut down.
     pub(super) draining: CancellationToken,
 }
 
 impl Web {
-    /// The state for a server with those parts.
+    /// The state for a server with these parts.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -102,7 +102,7 @@ impl Web {
             schema,
             files,
             commands,
-            // By the machine's own time, as those wait who change rights.
+            // Uses the machine's own time, like the wait after a change of rights.
             tokens: Arc::new(LookupCache::new(Clock::system())),
             guesses,
             feed_limiter,
@@ -129,24 +129,24 @@ impl Web {
         self
     }
 
-    /// The same for a server whose probes ask by connections of their own.
+    /// The same for a server whose probes have their own database connections.
     #[must_use]
     pub fn with_probed(mut self, store: Store) -> Self {
         Arc::make_mut(&mut self.0).probed = store;
         self
     }
 
-    /// What is cancelled when the server begins to stop: from then on it answers probes only.
+    /// Cancelled when the server begins to shut down: from then on it answers only probes.
     pub fn draining(&self) -> CancellationToken {
         self.draining.clone()
     }
 
-    /// What answers on connections by this state, within `limits`, until `stop`.
+    /// Answers connections with this state, within `limits`, until `stop`.
     pub fn front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
         self.counted_front(router, limits, stop, self.telemetry.metrics().clone())
     }
 
-    /// The same for the listener for probes, whose connections are not among those of the gauges.
+    /// The same for the probes' listener, whose connections are not counted in the gauges.
     pub fn probe_front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
         self.counted_front(router, limits, stop, Metrics::unread(self.clock.clone()))
     }
@@ -164,7 +164,7 @@ impl Web {
             .until(self.draining.clone(), stop)
     }
 
-    /// The same for a server whose instruments are closed to those without that token.
+    /// The same for a server whose monitoring endpoints require that token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
         Arc::make_mut(&mut self.0).watch = Watch::by(token);

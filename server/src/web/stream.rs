@@ -18,33 +18,33 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// What a connection holds for as long as it is open.
+/// What a connection holds while it is open.
 #[derive(Debug)]
 pub(super) enum ConnectionHold {
-    /// A place among all.
+    /// An ordinary place.
     Place {
-        /// Given back with the connection.
+        /// Released with the connection.
         _place: ConnectionPlace,
     },
-    /// A place that is kept back for probes.
+    /// A place reserved for probes.
     Kept {
-        /// Shared with what answers on it.
+        /// Shared with the handler that answers on it.
         _place: Arc<KeptPlace>,
     },
 }
 
-/// A connection that breaks off when its client takes nothing of what it is sent for too long: it
-/// would hold its place, and its answer, for as long as it likes. It breaks off, too, when its
-/// client sends more than it may.
+/// A connection that breaks off if its client does not read for too long, as it would otherwise
+/// hold its place and its response indefinitely. It also breaks off if its client sends more than
+/// it may.
 pub(super) struct Stream {
     stream: TcpStream,
     patience: Duration,
     clock: Clock,
-    /// Ends when the client was waited for long enough; there while it is waited for.
+    /// Completes when the client has been waited for long enough; set while it is waited for.
     waiting: Option<BoxFuture<'static, ()>>,
-    /// What it may still send.
+    /// How much it may still send.
     inbound: Inbound,
-    /// A WebSocket takes the stream along, and with it the place.
+    /// A WebSocket takes over the stream, and with it the place.
     _hold: ConnectionHold,
 }
 

@@ -1,8 +1,8 @@
-//! `graphql-transport-ws`, and the older `graphql-ws`, as the server's end of a socket speaks them.
+//! The server side of `graphql-transport-ws` and the older `graphql-ws`.
 //!
-//! The protocol is written out here, and not taken from the library, because that ends a socket
-//! without the codes by which clients decide whether they come back, takes a second operation under
-//! the same id for the first, and answers a document that does not validate as if it had run.
+//! The protocol is implemented here instead of using the library's, because that one ends a socket
+//! without the codes by which clients decide whether to reconnect, confuses a second operation with
+//! the same id with the first, and answers an invalid document as if it had run.
 
 use std::collections::HashMap;
 
@@ -27,17 +27,17 @@ use crate::api;
 
 /// Neither JSON nor a message of the protocol.
 const BAD_MESSAGE: u16 = 4400;
-/// An operation before the socket is opened, or one that is opened by nobody known.
+/// An operation before the socket is opened, or a client that is not signed in.
 pub(super) const UNAUTHORIZED: u16 = 4401;
-/// The opener may come back later.
+/// The client may try again later.
 const FORBIDDEN: u16 = 4403;
 /// `connection_init` did not come in time.
 pub(super) const INIT_TIMEOUT: u16 = 4408;
-/// An operation under the id of one that is under way.
+/// An operation with the id of one in progress.
 const DUPLICATE_ID: u16 = 4409;
 /// A second `connection_init`.
 const TOO_MANY_INITS: u16 = 4429;
-/// The largest number of bytes in the reason of a close.
+/// Maximum number of bytes in the reason of a close frame.
 const MAX_REASON: usize = 123;
 
 /// Which of the two protocols a client speaks.
@@ -45,12 +45,12 @@ const MAX_REASON: usize = 123;
 pub(super) enum Protocol {
     /// `graphql-transport-ws`.
     Transport,
-    /// `graphql-ws`, as `subscriptions-transport-ws` speaks it.
+    /// `graphql-ws`, as implemented by `subscriptions-transport-ws`.
     Legacy,
 }
 
 impl Protocol {
-    /// As they are offered, in the order of preference.
+    /// The offered names, in the order of preference.
     pub(super) const NAMES: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 }
 
@@ -81,17 +81,17 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// What opens the socket cannot be read.
+    /// The opening message cannot be parsed.
     pub(super) fn bad(reason: impl Into<String>) -> Self {
         Self { code: BAD_MESSAGE, reason: reason.into() }
     }
 
-    /// Nobody known opens it.
+    /// The client is not signed in.
     pub(super) fn unauthorized(reason: impl Into<String>) -> Self {
         Self { code: UNAUTHORIZED, reason: reason.into() }
     }
 
-    /// Not now.
+    /// Temporarily refused.
     pub(super) fn later(reason: impl Into<String>) -> Self {
         Self { code: FORBIDDEN, reason: reason.into() }
     }
@@ -103,7 +103,7 @@ impl From<String> for Refused {
     }
 }
 
-/// The frame that ends a socket.
+/// The close frame of a socket.
 pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
     let mut end = reason.len().min(MAX_REASON);
     while !reason.is_char_boundary(end) {
@@ -112,7 +112,7 @@ pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
     CloseFrame { code, reason: reason.get(..end).unwrap_or_default().into() }
 }
 
-/// What a client sends.
+/// A message from a client.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Received {
@@ -136,7 +136,7 @@ enum Received {
     ConnectionTerminate {},
 }
 
-/// What the server sends.
+/// A message from the server.
 #[derive(Serialize)]
 struct Sent<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +149,7 @@ struct Sent<'a, T> {
 
 impl<T: Serialize> Sent<'_, T> {
     fn message(&self) -> Message {
-        // Names, numbers and texts: it always is JSON.
+        // Names, numbers and texts: serializing cannot fail.
         Message::text(serde_json::to_string(self).unwrap_or_default())
     }
 }
@@ -158,8 +158,8 @@ fn bare(id: Option<&str>, kind: &'static str) -> Message {
     Sent::<()> { id, kind, payload: None }.message()
 }
 
-/// Speaks the protocol until the client leaves (None) or has to be sent away (the frame for it).
-/// `init` opens the socket, `execute` begins an operation.
+/// Runs the protocol until the client disconnects (`None`) or must be closed (the close frame).
+/// `init` opens the socket, `execute` starts an operation.
 pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     protocol: Protocol,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
@@ -225,17 +225,17 @@ fn read(message: Message) -> Read {
     }
 }
 
-/// What goes on over one socket.
+/// The state of one socket.
 struct Conversation {
     protocol: Protocol,
-    /// The answers of all operations; None is the end of one.
+    /// The responses of all operations; `None` marks the end of one.
     operations: SelectAll<BoxStream<'static, (String, Option<Response>)>>,
     live: HashMap<String, AbortHandle>,
     is_open: bool,
 }
 
 impl Conversation {
-    /// What is answered at once; an error ends the socket.
+    /// Handles a message; returns an immediate reply. An error closes the socket.
     fn hear(
         &mut self,
         received: Received,
@@ -260,7 +260,7 @@ impl Conversation {
             Received::Complete { id } => {
                 let ended = self.live.remove(&id);
                 ended.iter().for_each(AbortHandle::abort);
-                // The older protocol has the server say so, too.
+                // In the older protocol the server confirms it, too.
                 let is_told = self.protocol == Protocol::Legacy && ended.is_some();
                 Ok(is_told.then(|| bare(Some(&id), "complete")))
             }
@@ -272,7 +272,7 @@ impl Conversation {
         }
     }
 
-    /// An answer of an operation, or its end.
+    /// A response of an operation, or its end.
     fn tell(&mut self, id: &str, response: Option<Response>) -> Option<Message> {
         let Some(response) = response else {
             return self.live.remove(id).map(|_| bare(Some(id), "complete"));
@@ -284,7 +284,7 @@ impl Conversation {
             };
             return Some(Sent { id: Some(id), kind, payload: Some(response) }.message());
         }
-        // An error ends its operation by itself.
+        // An error message ends its operation.
         self.live.remove(id).iter().for_each(AbortHandle::abort);
         let id = Some(id);
         Some(match self.protocol {

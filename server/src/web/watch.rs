@@ -1,9 +1,9 @@
-//! Who may read the instruments where strangers may not: `/metrics`, and what `/healthz` says
-//! beyond one word.
+//! Who may read the monitoring endpoints if strangers may not: `/metrics`, and the details of
+//! `/healthz`.
 //!
-//! Without the setting `watch.token` both are open to whoever reaches the port, and know only whom
-//! they may tell names. With it they are for those who show it, or who have a role in what they ask
-//! about. It opens nothing else: it stands for nobody.
+//! Without the setting `watch.token` both are open to anybody who can reach the port, and only
+//! names are restricted. With it they are for callers who present the token, or who have a role in
+//! what they ask about. The token gives access to nothing else, and acts for no user.
 
 use axum::{
     Extension,
@@ -21,11 +21,11 @@ use super::{
     refusal::Refusal,
 };
 
-/// What strangers are told.
+/// The message for strangers.
 const CLOSED: &str = "this needs a sign-in: send 'Authorization: Bearer' with the token of the setting \
                       watch.token, or with one of 'carillon token create'";
 
-/// The token, hashed: how long a comparison takes says nothing then.
+/// The token, hashed, so that the duration of a comparison reveals nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch(Option<[u8; 32]>);
 
@@ -46,13 +46,12 @@ impl Watch {
 }
 
 impl Asking {
-    /// Whether they showed the token of whoever watches.
+    /// Whether the caller presented the monitoring token.
     pub(super) fn watches(&self) -> bool {
         matches!(self.credential, Credential::Watcher)
     }
 
-    /// Whether they may be told all that the instruments know of a namespace, or without one of all
-    /// of them.
+    /// Whether the caller may see everything about a namespace, or, without one, about all of them.
     pub(super) fn knows(&self, namespace: Option<Uuid>) -> bool {
         let grants = self.viewer.as_ref().map(|viewer| &viewer.grants);
         let has_role = grants.is_some_and(|grants| match namespace {
@@ -63,7 +62,7 @@ impl Asking {
     }
 }
 
-/// Lets those through who may know all.
+/// Admits callers who may see everything.
 pub(super) async fn guard(
     Extension(asking): Extension<Asking>,
     request: Request,
@@ -76,12 +75,12 @@ pub(super) async fn guard(
     }
 }
 
-/// Strangers are told no more.
+/// The refusal for strangers.
 pub(super) fn closed() -> Refusal {
     Refusal::unauthenticated(CLOSED)
 }
 
-/// Somebody is known, and not for all namespaces.
+/// The caller is known, but has no role in all namespaces.
 pub(super) fn no_role_everywhere() -> Refusal {
     let text = "this needs a role in every namespace; you have none there";
     Refusal::new(StatusCode::FORBIDDEN, text)

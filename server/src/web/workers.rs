@@ -21,7 +21,7 @@ use crate::{
     store::workers::jobs::Claim,
 };
 
-/// A result of 256 KiB, as texts may be escaped, or a heartbeat that names a thousand jobs.
+/// Enough for a result of 256 KiB with escaped texts, or a heartbeat that names a thousand jobs.
 pub(super) const BODY: usize = 1024 * 1024;
 
 /// A worker's lease of a job, in seconds.
@@ -133,7 +133,7 @@ struct Leave {
     jobs: Option<Vec<Uuid>>,
 }
 
-/// One word of a worker.
+/// Handles one request of a worker.
 pub(super) async fn word(
     State(web): State<Web>,
     Path(word): Path<String>,

@@ -11,40 +11,40 @@ use crate::{
     error::{Fault, TimingError},
 };
 
-/// How many dates, days of the year, ranges and windows a calendar may name.
+/// Maximum number of dates, days of the year, ranges and windows in a calendar.
 const ENTRIES: usize = 2_000;
 
-/// How many of them may be windows: they come back every week, so they cost the most.
+/// Maximum number of windows among them: windows recur every week, so they cost the most.
 const WINDOWS: usize = 100;
 
 const WEEK: i64 = 7 * DAY;
 
-/// Later than anything that is ever asked about.
+/// Later than any instant that is ever looked up.
 pub(crate) const NEVER: i64 = i64::MAX / 4;
 
-/// A named set of local time, checked and compiled: whether an instant of the wall clock lies in
-/// it is one look-up, and so is until when.
+/// A named set of local time, checked and compiled: one look-up tells whether a wall-clock time
+/// lies in it, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     name: Arc<str>,
     mode: CalendarMode,
-    /// Dates and ranges, as civil seconds from one to before another: ascending and apart.
+    /// Dates and ranges, as half-open intervals of civil seconds: ascending and disjoint.
     once: Box<[(i64, i64)]>,
-    /// Weekdays and windows, as seconds of a week that begins on Sunday: ascending and apart.
+    /// Weekdays and windows, as seconds of a week that begins on Sunday: ascending and disjoint.
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// What it was before, each of these up to an instant: in order.
+    /// Its earlier versions, each with the instant up to which it was in force: in order.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
 impl Calendar {
-    /// Checks and compiles what a calendar names.
+    /// Checks and compiles a calendar's entries.
     ///
     /// # Errors
     ///
-    /// The first entry that is wrong, or too many of them; an `only` calendar that names nothing
-    /// and so would never allow anything.
+    /// The first invalid entry, or too many entries; an `only` calendar without entries, which
+    /// would never allow a fire.
     pub fn new(
         name: &str,
         mode: CalendarMode,
@@ -96,12 +96,12 @@ impl Calendar {
         })
     }
 
-    /// The same calendar, which was another one before: the instants up to that of its change are
-    /// judged by what it was then. Given in the order of the changes, each with what it replaced. It
-    /// keeps its name for them, too.
+    /// The same calendar with its earlier versions: instants before a change are judged by the
+    /// version that was in force then. `past` is given in the order of the changes, each with the
+    /// version that it replaced. The calendar keeps its current name for them as well.
     ///
-    /// Where a later change came at an earlier instant, for a clock was stepped back, that one
-    /// counts: what it replaced was never in force from there on.
+    /// If a clock was stepped back and a later change has an earlier instant, the later change
+    /// wins: the version that it replaced was never in force from that instant on.
     pub fn with_past(
         &self,
         past: impl IntoIterator<Item = (DateTime<Utc>, Arc<Calendar>)>,
@@ -123,7 +123,7 @@ impl Calendar {
         }
     }
 
-    /// What people call it.
+    /// Its name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
@@ -133,13 +133,13 @@ impl Calendar {
         self.mode
     }
 
-    /// Whether it suppresses a civil second, and a later one up to which that stays so. (It may
-    /// stay so for longer: the answer ends where one of its entries does.)
+    /// Whether it suppresses a civil second, and a later second up to which that does not change.
+    /// (It may hold for longer: the answer ends where one of the entries ends.)
     pub(crate) fn suppresses(&self, civil: i64) -> (bool, i64) {
         let parts = [self.once_at(civil), self.week_at(civil), self.year_at(civil)];
         let inside = parts.iter().any(|(inside, _)| *inside);
         let ends = parts.iter().filter(|part| part.0 == inside).map(|(_, until)| *until);
-        // Inside, as long as any of them says so; outside, until the first of them begins.
+        // Inside, as long as any entry contains the second; outside, until the first entry begins.
         let until = if inside { ends.max() } else { ends.min() };
         let until = until.unwrap_or(NEVER);
         match self.mode {
@@ -179,7 +179,7 @@ impl Calendar {
         if self.yearly == [0; 13] {
             return (false, NEVER);
         }
-        // 29 February may be eight years away, where a century has no leap year.
+        // 29 February may be eight years away, around a century without a leap year.
         let (mut year, mut month, mut from) = (year, month, dom as u32 + 1);
         for _ in 0..9 * 12 {
             let days = self.yearly[month] & u32::MAX.checked_shl(from).unwrap_or(0);
@@ -218,7 +218,7 @@ fn between(field: &str, range: &DateRange) -> Result<(i64, i64), TimingError> {
     Err(TimingError::new(format!("{field}.to"), &range.to, fault))
 }
 
-/// The seconds of the week of a window, on each of its days.
+/// The seconds of the week that a window covers, on each of its days.
 fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, TimingError> {
     let time = |end: &str, text: &str| {
         text::time(text).map_err(|fault| TimingError::new(format!("{field}.{end}"), text, fault))
@@ -228,7 +228,7 @@ fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, T
         let fault = Fault::new("it ends where it begins", "for whole days, name weekdays");
         return Err(TimingError::new(format!("{field}.to"), &window.to, fault));
     }
-    // One that ends before it begins goes on into the next day.
+    // A window that ends before it begins continues into the next day.
     let length = if from < to { to - from } else { DAY - from + to };
     let days = if window.weekdays.is_empty() { &Weekday::ALL[..] } else { &window.weekdays[..] };
     let mut seconds = Vec::with_capacity(days.len());
@@ -242,7 +242,7 @@ fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, T
     Ok(seconds)
 }
 
-/// The same intervals in order, those that touch joined.
+/// The same intervals, sorted, with touching ones joined.
 fn apart(mut intervals: Vec<(i64, i64)>) -> Box<[(i64, i64)]> {
     intervals.sort_unstable();
     let mut apart: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Walks the seconds at which something may change, and asks in the plainest way.
+    /// Walks the seconds at which something may change, and checks each in the simplest way.
     #[test]
     fn what_it_suppresses_stays_so_until_it_says() {
         let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");

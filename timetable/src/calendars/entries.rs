@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CalendarMode {
-    /// Those inside are suppressed: holidays, a blackout.
+    /// Suppresses fires inside: holidays, a blackout.
     Exclude,
-    /// Those outside are: business days, a maintenance window.
+    /// Suppresses fires outside: business days, a maintenance window.
     Only,
 }
 
@@ -44,19 +44,20 @@ impl Weekday {
     ];
 }
 
-/// What a calendar names, in union: local time, on the wall clock of whoever reads it.
+/// The entries of a calendar, in union: local time, on the wall clock of each schedule that uses
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CalendarEntries {
     /// Days: `2026-12-24`.
     pub dates: Vec<String>,
-    /// Days of every year: `12-25`. `02-29` is there in leap years only.
+    /// Days of every year: `12-25`. `02-29` occurs in leap years only.
     pub yearly: Vec<String>,
     /// Days of every week.
     pub weekdays: Vec<Weekday>,
-    /// From one day to another, both included, or from one local time to before another.
+    /// From one day to another, inclusive, or from one local time up to but not including another.
     pub ranges: Vec<DateRange>,
-    /// Times of the day.
+    /// Windows of the day.
     pub windows: Vec<TimeWindow>,
 }
 
@@ -66,19 +67,19 @@ pub struct CalendarEntries {
 pub struct DateRange {
     /// A day, from its beginning, or a local time.
     pub from: String,
-    /// A day, to its end, or a local time, itself not included.
+    /// A day, to its end, or a local time, exclusive.
     pub to: String,
 }
 
-/// `09:00` to `17:00`; `22:00` to `06:00` goes on into the next day.
+/// `09:00` to `17:00`; `22:00` to `06:00` continues into the next day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeWindow {
-    /// The first minute or second of it.
+    /// Its first minute or second.
     pub from: String,
-    /// The end, itself not included; `24:00` is the end of the day.
+    /// Its end, exclusive; `24:00` is the end of the day.
     pub to: String,
-    /// On which days it begins; on every day if none is named.
+    /// The days on which it begins; every day if empty.
     #[serde(default)]
     pub weekdays: Vec<Weekday>,
 }

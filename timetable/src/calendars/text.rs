@@ -19,7 +19,7 @@ pub(super) fn date(text: &str) -> Result<i64, Fault> {
     Ok(day_number(year, month, day))
 }
 
-/// `12-25`, as month and day. The year may be a leap year.
+/// `12-25`, as month and day. `02-29` is accepted.
 pub(super) fn day_of_year(text: &str) -> Result<(usize, usize), Fault> {
     let [month, day] = numbers(text, '-', [2, 2])
         .ok_or_else(|| Fault::new("it is not a day of the year", "write month and day as 12-25"))?;
@@ -59,7 +59,7 @@ pub(super) fn edge(text: &str) -> Result<Edge, Fault> {
 }
 
 impl Edge {
-    /// The civil second with which a range from here begins.
+    /// The civil second at which a range from here begins.
     pub(super) fn start(self) -> i64 {
         match self {
             Edge::Day(day) => day * DAY,
@@ -86,7 +86,7 @@ fn existing(month: i64, day: i64, is_leap: bool) -> Result<(usize, usize), Fault
     Err(Fault::new("there is no such day", "give a month from 01 to 12 and a day that it has"))
 }
 
-/// Whole numbers of exactly so many digits each, and nothing else.
+/// Whole numbers with exactly these numbers of digits, and nothing else.
 fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
     let mut numbers = [0; N];
     let mut parts = text.split(between);

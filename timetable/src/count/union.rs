@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use crate::{calendar::DAY, pattern::Pattern};
 
-/// Where civil seconds that fire come from, on a clock that runs straight.
+/// A source of civil seconds that fire, on a clock that runs straight.
 #[derive(Clone, Copy)]
 pub(super) enum Times<'a> {
     Pattern(&'a Pattern),
@@ -16,7 +16,8 @@ pub(super) enum Times<'a> {
 /// A bit mask of the 60 seconds of a minute.
 const MINUTE: u64 = (1 << 60) - 1;
 
-/// How many distinct civil seconds of `from..to` any of the times names. There are at most 16.
+/// Number of distinct civil seconds in `from..to` that any of the sources contains. There are at
+/// most 16 sources.
 pub(super) fn count(all: &[Times<'_>], from: i64, to: i64) -> u64 {
     match all {
         [] => 0,
@@ -54,7 +55,7 @@ impl Times<'_> {
         }
     }
 
-    /// Are the times of day the same on every day that matches?
+    /// Whether the times of day are the same on every day that matches.
     fn daily(&self) -> bool {
         match self {
             Times::Pattern(_) => true,
@@ -62,7 +63,7 @@ impl Times<'_> {
         }
     }
 
-    /// The seconds of a minute of a day that matches, as bits.
+    /// A bit mask of the seconds in a minute of a matching day.
     fn seconds_of(&self, day: i64, minute: i64) -> u64 {
         match *self {
             Times::Pattern(pattern) => pattern.clock.seconds_of(minute),
@@ -75,14 +76,15 @@ impl Times<'_> {
     }
 }
 
-/// The sizes of unions of times of day, by the set of those whose days match.
+/// The sizes of unions of times of day, by the set of sources whose days match.
 struct Sizes<'a> {
     all: &'a [Times<'a>],
     by_set: HashMap<u16, u64>,
 }
 
 impl Sizes<'_> {
-    /// How many seconds of a day, from one to before another, any of the times names.
+    /// Number of seconds of a day, from one up to but not including another, that any of the
+    /// sources contains.
     fn of(&mut self, day: i64, from: i64, to: i64) -> u64 {
         let matching = self.all.iter().enumerate().filter(|(_, times)| times.match_day(day));
         let set = matching.fold(0_u16, |set, (index, _)| set | 1 << index);
@@ -115,7 +117,7 @@ impl Sizes<'_> {
         for minute in from.div_euclid(60)..=(to - 1).div_euclid(60) {
             let seconds =
                 members.iter().fold(0, |seconds, times| seconds | times.seconds_of(day, minute));
-            // The first and the last minute may be cut.
+            // The first and the last minute may be partial.
             let cut = |second: i64| (1_u64 << (second - minute * 60).clamp(0, 60)) - 1;
             total += u64::from((seconds & MINUTE & cut(to) & !cut(from)).count_ones());
         }

@@ -7,7 +7,7 @@ use crate::pattern::Clock;
 /// More times of day than this are described by their fields.
 const NAMED: u64 = 6;
 
-/// Are the words those of a rhythm that runs around the clock, on all days alike?
+/// Whether the words describe a rhythm that runs around the clock, the same on all days.
 pub(super) fn around(clock: Clock) -> bool {
     !named(clock) && matches!(Form::of(values(clock.hours), 24), Form::All | Form::Even(_))
 }
@@ -25,14 +25,14 @@ pub(super) fn words(clock: Clock) -> String {
     let minute = Form::of(values(clock.minutes), 60);
     let hour = Form::of(values(clock.hours), 24);
     match second {
-        // A single second of the minute says little, and nothing at all when it is the first.
+        // A single second of the minute is hardly worth saying, and not at all if it is the first.
         Form::List(ref seconds) if seconds.len() == 1 => {
             let at =
                 if seconds[0] == 0 { String::new() } else { format!(" at second {}", seconds[0]) };
             format!("{}{at}", minutes(&minute, &hour))
         }
         Form::All | Form::Even(_) | Form::Run(..) | Form::Steps(..) | Form::List(_) => {
-            // A rhythm that fills the minute runs through all of them.
+            // A rhythm that fills the minute continues through all of them.
             let of = match (&second, &minute) {
                 (Form::Run(..) | Form::Steps(..) | Form::List(_), Form::All) => " of every minute",
                 _ => "",
@@ -42,7 +42,7 @@ pub(super) fn words(clock: Clock) -> String {
     }
 }
 
-/// The times of day one by one; seconds are named where there are any.
+/// Each time of day; with seconds if there are any.
 fn times(clock: Clock) -> Vec<String> {
     let mut times = Vec::new();
     for hour in values(clock.hours) {
@@ -58,7 +58,7 @@ fn times(clock: Clock) -> Vec<String> {
     times
 }
 
-/// How often, counted in a unit.
+/// An interval, counted in a unit.
 fn count(unit: &str, form: &Form) -> String {
     match form {
         Form::All | Form::Even(1) => format!("every {unit}"),
@@ -102,7 +102,7 @@ fn minutes(minute: &Form, hour: &Form) -> String {
     }
 }
 
-/// During which minutes and hours something happens every few seconds.
+/// The minutes and hours during which something happens every few seconds.
 fn within(minute: &Form, hour: &Form) -> String {
     match (minute, hour) {
         (Form::All, Form::All) => String::new(),

@@ -27,12 +27,12 @@ const WEEKDAYS: [&str; 8] =
 /// The days on which it fires, as the end of a phrase.
 pub(super) fn words(cron: &Cron, pattern: &Pattern) -> String {
     let (month, week) = (cron.field(Unit::DayOfMonth), cron.field(Unit::DayOfWeek));
-    // Days of the month belong to the months that are named, and then need no "in January".
+    // Days of the month belong to the months that are specified, and then need no "in January".
     let named = months(cron.field(Unit::Month));
     let of = named.as_deref().unwrap_or("the month");
     let inside = named.as_ref().map_or_else(String::new, |names| format!(" in {names}"));
     let of_month = " of the month";
-    // Where either field will do, one that names every day leaves nothing to the other.
+    // If either field may match, a field that contains every day makes the other irrelevant.
     let either = !cron.both_days() && !month.any() && !week.any();
     let (every_month, every_week) = (month.any() || month.full(), week.any() || week.full());
     let every = either && (every_month || every_week);
@@ -84,18 +84,18 @@ fn day_of_month(field: &Field) -> String {
             None => Vec::new(),
         },
     };
-    // What comes behind "nearest to" would read as a part of it.
+    // Items after "nearest to" would read as part of it.
     let mut items = field.items.clone();
     items.sort_by_key(|item| matches!(item, Item::NearestWorkday(_)));
     joined(&items, words, "and")
 }
 
-/// Is it one of the weekdays of a month, and so a day of the months that are named?
+/// Whether it is a counted weekday of the month, and so a day of the specified months.
 fn counted(item: &Item) -> bool {
     matches!(item, Item::Nth { .. } | Item::LastOf { .. })
 }
 
-/// The days of the week; `of` says what those are of that are counted in a month.
+/// The days of the week; `of` is the month of those that are counted within a month.
 fn day_of_week(field: &Field, of: &str, join: &str) -> String {
     let name = |day: u16| weekday_name(day).to_owned();
     let words = |item: &Item| match *item {
@@ -115,8 +115,7 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
             Some(Run { low, high, step: 1, count: 3.. }) => {
                 vec![format!("{} to {}", name(low), name(high))]
             }
-            // Named one by one: "every second weekday" would promise too much over the end of the
-            // week.
+            // Listed one by one: "every second weekday" would be wrong across the end of the week.
             Some(run) => run.values().map(name).collect(),
             None => Vec::new(),
         },
@@ -124,7 +123,7 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
     joined(&field.items, words, join)
 }
 
-/// The months that are named, if not all of them are.
+/// The specified months, unless it is all of them.
 fn months(field: &Field) -> Option<String> {
     let runs = || field.items.iter().filter_map(|item| Run::of(item, Unit::Month));
     let all = |month: u16| runs().any(|run| run.values().any(|value| value == month));
@@ -179,7 +178,7 @@ struct Run {
     low: u16,
     high: u16,
     step: u16,
-    /// How many they are, at least one.
+    /// The number of values, at least one.
     count: u16,
 }
 
@@ -194,7 +193,7 @@ impl Run {
     }
 }
 
-/// The words of all items, each once.
+/// The words of all items, without duplicates.
 fn joined(items: &[Item], words: impl Fn(&Item) -> Vec<String>, join: &str) -> String {
     let mut all: Vec<String> = Vec::new();
     for word in items.iter().flat_map(words) {

@@ -5,7 +5,7 @@ pub(super) enum Form {
     All,
     /// From zero in steps that divide the field evenly.
     Even(u16),
-    /// Three or more without a hole.
+    /// Three or more without a gap.
     Run(u16, u16),
     /// Five or more in equal steps: the first, the last, the step.
     Steps(u16, u16, u16),
@@ -14,7 +14,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The shape of the numbers of a field whose values run from zero to before `size`.
+    /// The shape of the numbers of a field whose values run from zero up to but not including
+    /// `size`.
     pub(super) fn of(values: Vec<u16>, size: u16) -> Form {
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
             return Form::List(values);
@@ -26,7 +27,7 @@ impl Form {
         if step == 0 || !values.windows(2).all(|pair| pair[1] - pair[0] == step) {
             return Form::List(values);
         }
-        // Even all around: the step over the end of the field is a step like any other.
+        // Even all around: the step across the end of the field equals the others.
         if first == 0 && last + step == size {
             return Form::Even(step);
         }
@@ -38,7 +39,7 @@ impl Form {
     }
 }
 
-/// The numbers of a mask in order.
+/// The numbers of a mask, ascending.
 pub(super) fn values(mask: u64) -> Vec<u16> {
     (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
 }

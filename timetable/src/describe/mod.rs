@@ -1,6 +1,6 @@
 //! A timetable in words.
 //!
-//! The words are made from what fires, not from how it was typed: `*/40` in the minute field says
+//! The words describe the fires, not the text that was typed: `*/40` in the minute field becomes
 //! minutes 0 and 40, because "every 40 minutes" would be wrong for an hour of 60.
 //!
 //! - [`clock`]: the time of day.
@@ -47,7 +47,7 @@ pub(crate) fn describe(parts: &Parts) -> String {
     sentences.join(". ") + "."
 }
 
-/// What a calendar does, as a sentence to be added.
+/// The effect of a calendar, as an additional sentence.
 pub(crate) fn calendar(calendar: &Calendar) -> String {
     let name = calendar.name();
     match calendar.mode() {
@@ -56,7 +56,7 @@ pub(crate) fn calendar(calendar: &Calendar) -> String {
     }
 }
 
-/// One expression, as a phrase that may begin a sentence.
+/// One expression, as a phrase that can begin a sentence.
 fn phrase(expression: &Expression, source: &Source) -> String {
     match (expression, source) {
         (Expression::Cron(cron), Source::Cron(pattern)) => {
@@ -72,12 +72,12 @@ fn phrase(expression: &Expression, source: &Source) -> String {
         }
         (_, Source::At(at)) => format!("once, at {}", instant(*at)),
         (_, Source::Never) => "only when it is triggered".to_owned(),
-        // Both are made from one text, so they are of one kind.
+        // Both come from the same text, so they are of one kind.
         (_, Source::Cron(_) | Source::Every(_)) => String::new(),
     }
 }
 
-/// Which fields `H` chose.
+/// The fields whose value `H` chose.
 fn hashed(cron: &Cron) -> Option<String> {
     const UNITS: [Unit; 6] =
         [Unit::Second, Unit::Minute, Unit::Hour, Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek];
@@ -92,12 +92,12 @@ fn zone(parts: &Parts) -> Option<String> {
     civil.then(|| format!("Times are those of {}", parts.zone.name()))
 }
 
-/// What clock changes do, where one of the zone's changes can touch one of the times.
+/// The effect of clock changes, if one of the zone's changes can affect one of the times.
 fn dst(parts: &Parts) -> Option<String> {
     let changes = parts.zone.yearly_changes()?;
     let touched = |fixed: bool| {
         parts.sources.iter().any(|source| match source {
-            // A rhythm through all hours only follows the clock, as everyone expects.
+            // A rhythm through all hours simply follows the clock, as everyone expects.
             Source::Cron(pattern) => {
                 let restricted = fixed || pattern.clock.hours.count_ones() < 24;
                 pattern.fixed == fixed
@@ -119,7 +119,7 @@ fn dst(parts: &Parts) -> Option<String> {
     }
 }
 
-/// Does a time of day lie where the change into a span skips or repeats times?
+/// Whether a time of day lies where the change into a span skips or repeats times.
 fn touches(clock: Clock, span: &Span) -> bool {
     let low = (span.civil_start() - span.jump_in.max(0)).rem_euclid(DAY);
     let high = low + span.jump_in.abs();

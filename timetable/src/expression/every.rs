@@ -6,8 +6,8 @@ const LONGEST: i64 = 36_525 * 86_400;
 const HELP: &str = "write it as `90s`, `1h30m`, `0.5h` or `1d` (24 hours): whole seconds, from 1s \
                     to 36525d";
 
-/// Parses the interval of `@every`, which begins at byte `at`: Go's notation with the units
-/// h, m, s and d, in any order, each a whole number or a decimal. Answers in seconds.
+/// Parses the interval of `@every`, which begins at byte `at`: Go's notation with the units h, m, s
+/// and d, in any order, each a whole number or a decimal. Returns seconds.
 pub(crate) fn parse(text: &str, at: usize) -> Result<i64, Fault> {
     let fault = |from: usize, to: usize, problem: String| {
         Err(Fault::new(problem, HELP).at(at + from..at + to))
@@ -58,7 +58,8 @@ pub(crate) fn parse(text: &str, at: usize) -> Result<i64, Fault> {
 
 const NANOS: u128 = 1_000_000_000;
 
-/// Reads `1`, `1.5`, `.5` or `1.` in billionths; at most nine digits on either side of the point.
+/// Parses `1`, `1.5`, `.5` or `1.` into billionths; at most nine digits on either side of the
+/// point.
 fn decimal(text: &str) -> Option<u128> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.len() <= 12 && text.bytes().all(|b| b.is_ascii_digit());

@@ -10,8 +10,8 @@
 //! value = 1 to 4 digits, or a whole name in the month and the day of week
 //! ```
 //!
-//! It stands in front of croner, which takes much more than it should (`1,,2`, `JANFEB`, `15W99`)
-//! and whose errors name no field. What passes here is handed on in a canonical form.
+//! It runs before croner, which accepts far more than it should (`1,,2`, `JANFEB`, `15W99`) and
+//! whose errors name no field. Accepted fields are passed on in a canonical form.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct Field {
     /// Begins with `*` or `?`. In the time of day this makes the expression a wildcard; in a day
     /// field it makes day of month and day of week both match.
     pub(crate) starred: bool,
-    /// Holds an `H`.
+    /// Contains an `H`.
     pub(crate) hashed: bool,
     /// Begins with `+`: day of month and day of week must both match.
     pub(crate) both: bool,
@@ -62,31 +62,32 @@ impl Field {
         Ok(Field { unit, items, starred, hashed: list.split(',').any(Hashed::starts), both })
     }
 
-    /// The field when it is not written: second 0, any year.
+    /// The value of a field that is not written: second 0, any year.
     pub(crate) fn default_of(unit: Unit) -> Field {
         let second = unit == Unit::Second;
         let item = if second { Item::Value(0) } else { Item::Any { step: None } };
         Field { unit, items: vec![item], starred: !second, hashed: false, both: false }
     }
 
-    /// The field in a form that is the same for equal meanings.
+    /// The field in a form that is equal for equal meanings.
     pub(crate) fn canonical(&self) -> String {
         let items: Vec<String> = self.items.iter().map(|item| item.canonical(self.unit)).collect();
         items.join(",")
     }
 
-    /// The field in months of `length` days, as croner's strict parser reads it.
+    /// The field as croner's strict parser reads it, for months of `length` days.
     pub(crate) fn canonical_of(&self, length: u16) -> String {
         let items = self.items.iter().map(|item| item.canonical_of(self.unit, length));
         items.collect::<Vec<_>>().join(",")
     }
 
-    /// Does it count days back from the last of the month, in a way that croner does not know?
+    /// Whether it counts days back from the end of the month, in a way that croner does not
+    /// support.
     pub(crate) fn counts_back(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::BeforeLast(_)))
     }
 
-    /// Does it name every value of its field, in whatever way it was typed?
+    /// Whether it contains every value of its field, in whatever form it was typed.
     pub(crate) fn full(&self) -> bool {
         let runs = || self.items.iter().filter_map(|item| item.run(self.unit));
         let named = |value: u16| {
@@ -94,13 +95,13 @@ impl Field {
                 (low..=high).contains(&value) && (value - low).is_multiple_of(step)
             })
         };
-        // Sunday is 7 as well as 0.
+        // Sunday is both 7 and 0.
         let sunday = |value: u16| self.unit == Unit::DayOfWeek && value == 0 && named(7);
         (*self.unit.values().start()..=self.unit.last()).all(|value| named(value) || sunday(value))
     }
 
-    /// Does it restrict nothing: `*`, `?` or `*/1`? A year in steps, even of one, begins with 1970.
-    /// In a list these must stand first: only then the field counts as starred, too.
+    /// Whether it restricts nothing: `*`, `?` or `*/1`. A year in steps, even of one, begins with
+    /// 1970. In a list one of these must come first: only then does the field count as starred.
     pub(crate) fn any(&self) -> bool {
         let every = [Item::Any { step: None }, Item::Any { step: Some(1) }];
         let forms = if self.unit == Unit::Year { &every[..1] } else { &every[..] };
@@ -108,7 +109,7 @@ impl Field {
     }
 }
 
-/// How many days before the last of the month a day may be: every month has such a day.
+/// How many days before the end of the month a day may be: every month has such a day.
 const BEFORE_LAST: std::ops::RangeInclusive<u16> = 1..=27;
 
 struct Parser<'a> {
@@ -166,7 +167,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A value or a range, perhaps in steps.
+    /// A value or a range, optionally in steps.
     fn plain(&self, head: &str, at: usize, step: Option<u16>) -> Result<Item, Fault> {
         let Some((low, high)) = head.split_once('-') else {
             let low = value::parse(self.unit, head, at)?;
@@ -199,7 +200,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `?`, `L`, `LW`, `15W`, `5L`, `5#3`; nothing for other text.
+    /// `?`, `L`, `LW`, `15W`, `5L`, `5#3`; `None` for other text.
     fn special(&self, head: &str, at: usize) -> Result<Option<Item>, Fault> {
         let here = at..at + head.len();
         match self.unit {

@@ -15,7 +15,8 @@ pub(crate) struct Hashed {
 }
 
 impl Hashed {
-    /// Does an item begin with an `H` of its own? No name of a month or weekday begins with one.
+    /// Whether an item begins with an `H` of its own. No name of a month or weekday begins with
+    /// one.
     pub(crate) fn starts(item: &str) -> bool {
         item.starts_with(['H', 'h'])
     }
@@ -46,7 +47,7 @@ impl Hashed {
             if let Some((low, high)) = value::ordered(unit, low, high) {
                 return format!("a range does not wrap: write `H({low}-{high})`");
             }
-            // The wider side of what a range that wraps would hold.
+            // The larger part of the values that a wrapping range would contain.
             let (first, last) = (*unit.values().start(), unit.last());
             let (from, to) = if last - low < high - first { (first, high) } else { (low, last) };
             format!(
@@ -57,7 +58,7 @@ impl Hashed {
         Ok(Hashed { unit, low, high })
     }
 
-    /// The values that this seed gets.
+    /// The values for this seed.
     pub(crate) fn resolve(self, step: Option<u16>, seed: &[u8; 16]) -> Result<Item, Fault> {
         let Hashed { unit, low, high } = self;
         let width = high - low + 1;

@@ -13,11 +13,11 @@ pub(crate) enum Item {
     From { low: u16, step: u16 },
     /// `L` in the day of month: the last day.
     LastDay,
-    /// `L-3` in the day of month: so many days before the last.
+    /// `L-3` in the day of month: this many days before the last.
     BeforeLast(u16),
     /// `LW`: the last of Monday to Friday in the month.
     LastWorkday,
-    /// `15W`: the Monday to Friday nearest to a day, in the same month.
+    /// `15W`: the working day (Monday to Friday) nearest to a day, in the same month.
     NearestWorkday(u16),
     /// `5#3`: the third Friday.
     Nth { weekday: u16, nth: u16 },
@@ -26,8 +26,8 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The first value, the last that there may be, and the step; none for the forms that only the
-    /// day fields have.
+    /// The first value, the last possible one, and the step; `None` for the forms that only the day
+    /// fields have.
     pub(crate) fn run(self, unit: Unit) -> Option<(u16, u16, u16)> {
         let last = unit.last();
         match self {
@@ -46,17 +46,17 @@ impl Item {
         }
     }
 
-    /// The years that an item of the year field names.
+    /// The years that an item of the year field contains.
     pub(crate) fn years(self) -> impl Iterator<Item = u16> {
         let (low, high, step) = self.run(Unit::Year).unwrap_or((1, 0, 1));
         (low..=high).step_by(usize::from(step))
     }
 
-    /// The item as croner's strict parser reads it, but for `L-3`, which it does not know.
+    /// The item as croner's strict parser reads it, except `L-3`, which croner does not support.
     ///
-    /// Three readings are ours and are made explicit here: `*/n` in the year counts from 1970,
-    /// `x/n` ends where the field ends, and in the day of week that is Saturday, so that Sunday
-    /// is not counted a second time as 7.
+    /// Three readings are this crate's own and are made explicit here: `*/n` in the year counts
+    /// from 1970; `x/n` ends where the field ends; and in the day of week that is Saturday, so that
+    /// Sunday is not counted a second time as 7.
     pub(crate) fn canonical(self, unit: Unit) -> String {
         match self {
             Item::Any { step: None } => "*".to_owned(),
@@ -79,7 +79,7 @@ impl Item {
         }
     }
 
-    /// The item in months of `length` days as croner's strict parser reads it.
+    /// The item as croner's strict parser reads it, for months of `length` days.
     pub(crate) fn canonical_of(self, unit: Unit, length: u16) -> String {
         match self {
             // The grammar guarantees that at least the first day of every month remains.

@@ -1,10 +1,10 @@
-//! What a person types, checked and turned into numbers.
+//! Checks the text that a user types, and turns it into numbers.
 //!
-//! Promises: every text of every shape is answered in microseconds, either by a value or by a
-//! [`Fault`] that says where it is wrong, what was expected and what to do; nothing that is
-//! accepted here is refused by croner later. It knows no zone and no instant.
+//! Promises: any text is answered in microseconds, either with a value or with a [`Fault`] that
+//! says where it is wrong, what was expected and what to do. croner never refuses a text that is
+//! accepted here. This module knows neither zones nor instants.
 //!
-//! - [`text`]: what holds for every expression: length, ASCII, words.
+//! - [`text`]: rules for every expression: length, ASCII, words.
 //! - [`mod@unit`]: the seven fields, their bounds and names.
 //! - [`field`], [`item`], [`value`], [`hashed`]: the grammar of a cron field.
 //! - [`every`], [`at`]: the arguments of `@every` and `@at`.
@@ -34,11 +34,11 @@ pub(crate) enum Expression {
     Every(i64),
     /// `@at`: an instant in unix milliseconds.
     At(i64),
-    /// `@manually`: never by itself.
+    /// `@manually`: never fires on its own.
     Manually,
 }
 
-/// The nicknames and what they stand for.
+/// The nicknames and their meanings.
 pub(crate) const NICKNAMES: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -54,7 +54,7 @@ const NICKNAME_HELP: &str = "use @yearly, @annually, @monthly, @weekly, @daily, 
                              nothing after it";
 
 impl Expression {
-    /// Checks `text`; `seed` decides what `H` stands for.
+    /// Checks `text`; `seed` determines what `H` stands for.
     pub(crate) fn parse(text: &str, seed: &[u8; 16]) -> Result<Expression, Fault> {
         let words = text::words(text)?;
         let Some(&(first, at)) = words.first() else {
@@ -109,7 +109,7 @@ impl Expression {
 /// A checked cron expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cron {
-    /// All seven fields in order, those that were not written with their defaults.
+    /// All seven fields in order; fields that were not written have their defaults.
     fields: Box<[Field; 7]>,
 }
 
@@ -143,30 +143,31 @@ impl Cron {
         &self.fields[unit as usize]
     }
 
-    /// Does no field of the time of day begin with `*`? Fixed times are protected when the clock
-    /// changes; wildcard times follow the clock.
+    /// Whether no field of the time of day begins with `*`. Fixed times are protected when the
+    /// clock changes; wildcard times follow the clock.
     pub(crate) fn fixed(&self) -> bool {
         [Unit::Second, Unit::Minute, Unit::Hour].iter().all(|unit| !self.field(*unit).starred)
     }
 
-    /// Does any field hold an `H`?
+    /// Whether any field contains an `H`.
     pub(crate) fn hashed(&self) -> bool {
         self.fields.iter().any(|field| field.hashed)
     }
 
-    /// Must a day match both day fields? Otherwise either will do, if both are restricted.
+    /// Whether a day must match both day fields. Otherwise, if both are restricted, either is
+    /// enough.
     pub(crate) fn both_days(&self) -> bool {
         let (month, week) = (self.field(Unit::DayOfMonth), self.field(Unit::DayOfWeek));
         month.starred || week.starred || week.both
     }
 
-    /// The first six fields in a form that is the same for equal meanings.
+    /// The first six fields in a form that is equal for equal meanings.
     pub(crate) fn canonical(&self) -> String {
         let fields: Vec<String> = self.fields[..6].iter().map(Field::canonical).collect();
         fields.join(" ")
     }
 
-    /// The same as croner's strict parser reads them, for months of `length` days.
+    /// The same as croner's strict parser reads it, for months of `length` days.
     pub(crate) fn canonical_of(&self, length: u16) -> String {
         let fields: Vec<String> =
             self.fields[..6].iter().map(|field| field.canonical_of(length)).collect();

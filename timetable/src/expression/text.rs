@@ -1,4 +1,4 @@
-//! What holds for every expression, whatever its kind.
+//! Rules for every expression, whatever its kind.
 
 use crate::error::{Fault, cut};
 
@@ -10,8 +10,8 @@ const LAYOUT: &str = "write 5 fields (minute, hour, day of month, month, day of 
 
 /// Splits an expression into words with their byte positions.
 ///
-/// Only spaces and tabs separate words: what looks like a space and is none (a no-break space, a
-/// line break) came from a copy, and guessing what it meant would be a silent change.
+/// Only spaces and tabs separate words. Other whitespace (a no-break space, a line break) was
+/// probably pasted, and guessing its meaning would be a silent change.
 pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
     if text.len() > LIMIT {
         return Err(Fault::new(
@@ -48,7 +48,7 @@ pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
     Ok(words)
 }
 
-/// Says why a number of fields is wrong, and what may have been meant.
+/// Says why this number of fields is wrong, and what may have been meant.
 pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
     let first = words.first().map_or("", |(word, _)| word);
     let count = words.len();
@@ -60,13 +60,13 @@ pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
     Fault::new(format!("{count} {fields}, beginning with {:?}", cut(first)), LAYOUT).at(position)
 }
 
-/// Refuses what is written in the dialect of EventBridge, which puts the minute first and the year
-/// last: read as ours it would be something else, or make no sense.
+/// Refuses EventBridge's dialect, which puts the minute first and the year last: here it would mean
+/// something else, or nothing.
 pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
     let (first, at) = *words.first()?;
     let (last, from) = *words.last()?;
     let is_call = ["cron(", "rate(", "at("].iter().any(|call| first.starts_with(call));
-    // Ours has `?` in the day fields alone, which of six stand one further on.
+    // `?` is valid only in the day fields, which are one further on in six fields.
     let is_shifted = words.len() == 6 && [words[2], words[4]].iter().any(|(word, _)| *word == "?");
     if !is_call && !is_shifted {
         return None;
@@ -83,7 +83,7 @@ pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
     )
 }
 
-/// Refuses a zone inside the expression, as some crontabs allow it.
+/// Refuses a zone inside the expression, which some crontabs allow.
 pub(crate) fn zone_inside(words: &[(&str, usize)]) -> Option<Fault> {
     let (word, at) = words.first()?;
     let zone = word.starts_with("TZ=") || word.starts_with("CRON_TZ=");

@@ -16,7 +16,7 @@ pub(crate) const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 pub(crate) const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// The last year that a cron expression can name. croner searches no further.
+/// The last year that a cron expression can contain. croner searches no further.
 pub(crate) const LAST_YEAR: u16 = 4999;
 
 /// `*/n` in the year field counts from here, so that `*/2` means the even years.
@@ -59,17 +59,17 @@ impl Unit {
         }
     }
 
-    /// Where `x/n` and `H/n` end. Sunday is counted once, as 0.
+    /// The end of `x/n` and `H/n`. Sunday is counted once, as 0.
     pub(crate) fn last(self) -> u16 {
         if self == Unit::DayOfWeek { 6 } else { *self.values().end() }
     }
 
-    /// The first value of the field in steps: that of `*/n`.
+    /// The first value of `*/n`.
     pub(crate) fn first_in_steps(self) -> u16 {
         if self == Unit::Year { FIRST_STEPPED_YEAR } else { *self.values().start() }
     }
 
-    /// What one value of the field is called.
+    /// The noun for one value of the field.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Unit::DayOfMonth | Unit::DayOfWeek => "day",
@@ -77,7 +77,7 @@ impl Unit {
         }
     }
 
-    /// What a bare `H` may stand for. Days stop at 28, which every month has.
+    /// The possible values of a bare `H`. Days stop at 28, which every month has.
     pub(crate) fn hashed(self) -> RangeInclusive<u16> {
         match self {
             Unit::DayOfMonth => 1..=28,
@@ -86,7 +86,7 @@ impl Unit {
         }
     }
 
-    /// The value of a name in this field, whatever its case.
+    /// The value of a name in this field, ignoring case.
     pub(crate) fn named(self, text: &str) -> Option<u16> {
         let (names, first): (&[&str], usize) = match self {
             Unit::Month => (&MONTHS, 1),
@@ -99,7 +99,7 @@ impl Unit {
         u16::try_from(index + first).ok()
     }
 
-    /// The forms of `H` in this field, for an error to say.
+    /// The forms of `H` in this field, for error texts.
     pub(crate) fn hashes(self) -> &'static str {
         match self {
             Unit::Second | Unit::Minute => "write `H`, `H/15`, `H(0-29)` or `H(0-29)/10`",
@@ -111,7 +111,7 @@ impl Unit {
         }
     }
 
-    /// What the field takes, for an error to say.
+    /// The values that the field accepts, for error texts.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Unit::Second | Unit::Minute => "a number from 0 to 59, a range, a list, `*/n` or `H`",

@@ -13,20 +13,20 @@ use crate::{
 /// A clock change further away is not worth a warning today.
 const SOON: i64 = 400 * DAY;
 
-/// This many times are named one by one.
+/// Up to this many times are listed one by one.
 const NAMED: usize = 3;
 
-/// An hour that comes twice in one of the years to come.
+/// How far ahead to look for an hour that occurs twice: ten years.
 const YEARS: i64 = 3_653 * DAY;
 
-/// A larger change is a correction, which no policy bridges; a gap of just this much is one too.
+/// A larger change is a correction, which no policy bridges; so is a gap of exactly this length.
 const CORRECTION: i64 = 3 * HOUR;
 
-/// What the next two clock changes do to an expression.
+/// The effect of the next two clock changes on an expression.
 pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
-    // A wildcard of every hour is meant to follow the clock, and loses and repeats nothing that
-    // its rhythm does not.
+    // A wildcard of every hour is meant to follow the clock, and loses or repeats nothing that its
+    // rhythm does not.
     if !subject.pattern.fixed && every_hour {
         return Vec::new();
     }
@@ -46,8 +46,8 @@ pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>)
     warnings
 }
 
-/// What the change into a span does to an expression; nothing to one of every hour, which follows the
-/// clock, unless it gains a fire.
+/// The effect of the change into a span on an expression. An expression of every hour follows the
+/// clock and is not affected, unless it gains a fire.
 pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
     if every_hour && (!subject.pattern.fixed || !adds_a_fire(subject, parts, span)) {
@@ -56,7 +56,7 @@ pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Optio
     change(subject, parts, span)
 }
 
-/// Every hour as a fixed time, which looks like a rhythm and leaves out an hour that comes twice.
+/// Every hour as fixed times: looks like a rhythm, but skips an hour that occurs twice.
 fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warning> {
     if parts.dst.overlap == Overlap::Both {
         return None;
@@ -82,28 +82,28 @@ fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warni
     None
 }
 
-/// Of a schedule of every hour: does a time of a gap fire at an instant that it does not name? What
-/// else a clock change does to it is what it does to the day.
+/// For an expression of every hour: whether a time in a gap fires at an instant that the expression
+/// does not contain. Any other effect of a clock change on it is only its effect on the day.
 fn adds_a_fire(subject: &Subject<'_>, parts: &Parts, span: &Span) -> bool {
     (1..CORRECTION).contains(&span.jump_in)
         && parts.dst.gap == Gap::Shift
         && !subject.pattern.matches(span.civil_start())
 }
 
-/// Whom a clock change obeys.
+/// The rule for fires around a clock change.
 enum Rule {
     /// Fixed times obey the policy.
     Policy,
-    /// Fixed times around a correction obey nothing.
+    /// Around a correction, no policy applies to fixed times.
     Correction,
     /// Wildcards follow the clock.
     Clock,
 }
 
-/// What the change into a span does.
+/// The effect of the change into a span.
 fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
     let gap = span.jump_in > 0;
-    // The missing times before the span's first, or the times that come again from it on.
+    // The missing times before the span's start, or the repeated times from it on.
     let (low, high) = if gap {
         (span.civil_start() - span.jump_in, span.civil_start())
     } else {
@@ -158,13 +158,13 @@ fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> 
         (true, false) => WarningCode::WildcardMissesGap,
         (false, false) => WarningCode::WildcardRepeats,
     };
-    // Around a correction a fixed time would fare no better.
+    // Around a correction, a fixed time would be no better off.
     let wildcard = !subject.pattern.fixed && !correction;
     let suggestion = if wildcard { without_star(subject) } else { None };
     Some(subject.warning(code, format!("{what}{then}"), suggestion))
 }
 
-/// What becomes of fixed times in a gap.
+/// The effect of a gap on fixed times.
 fn shifted(subject: &Subject<'_>, parts: &Parts, span: &Span, count: u64) -> Option<String> {
     let start = span.civil_start();
     let mut back = time(start)?;
@@ -185,7 +185,7 @@ fn shifted(subject: &Subject<'_>, parts: &Parts, span: &Span, count: u64) -> Opt
     })
 }
 
-/// How many fires the date has on both sides of a gap.
+/// Number of fires of the date on both sides of a gap.
 fn day_count(subject: &Subject<'_>, span: &Span, low: i64) -> u64 {
     let midnight = low.div_euclid(DAY) * DAY;
     let before = subject.pattern.count(midnight, low);
@@ -207,7 +207,7 @@ fn without_star(subject: &Subject<'_>) -> Option<String> {
     Some(text)
 }
 
-/// The matching times of a stretch of civil time: one by one, or how many.
+/// The matching times within an interval of civil time: one by one, or their number.
 fn times(subject: &Subject<'_>, low: i64, high: i64) -> Option<String> {
     let mut named = Vec::new();
     let mut next = low;

@@ -9,19 +9,19 @@ use crate::{
     timetable::{Parts, Timetable},
 };
 
-/// From this many fires a day on: one in five seconds.
+/// Number of fires a day from which on a timing fires often: one every five seconds.
 const OFTEN: u64 = 17_280;
 
-/// A longer time between two fires is worth a remark.
+/// A longer time between two fires is worth a warning.
 const RARE: TimeDelta = TimeDelta::days(367);
 
-/// So many searches are spent on the rhythm that a jitter is compared with.
+/// Maximum number of searches for the rhythm that a jitter is compared with.
 const SEARCHES: usize = 256;
 
-/// Before every instant that a definition can name, in milliseconds.
+/// Before every instant that a definition can contain, in milliseconds.
 const BEGINNING: i64 = DateTime::<Utc>::MIN_UTC.timestamp_millis();
 
-/// What holds for the whole definition, of which this is the first fire to come.
+/// Warnings about the whole definition; `first` is its next fire.
 pub(super) fn whole(timetable: &Timetable, parts: &Parts, first: Fire) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let Some(second) = timetable.next(first.at) else {
@@ -50,7 +50,8 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     if jitter.is_zero() {
         return None;
     }
-    // A fire may ask every expression for its next, so the more there are the fewer are looked at.
+    // A fire may search every expression for its next fire, so the more expressions there are, the
+    // fewer fires are examined.
     let ahead =
         timetable.fires(first.at, DateTime::<Utc>::MAX_UTC).take(SEARCHES / parts.sources.len());
     let mut before = first;
@@ -79,8 +80,8 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     })
 }
 
-/// Why nothing fires after `from`: because its bounds are in the way, or because nothing that it
-/// names is left.
+/// Why nothing fires after `from`: because the definition's bounds prevent it, or because none of
+/// its instants are left.
 pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
     let bounds = |field: &str, message: String| Warning {
         code: WarningCode::OutsideBounds,
@@ -93,7 +94,7 @@ pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -
         parts.sources.iter().any(|source| source.next(&parts.zone, parts.dst, ms).is_some())
     };
     let start = parts.start.filter(|start| *start > from);
-    // The start itself is within.
+    // The start itself is inside the bounds.
     let behind = start.map_or(from, |start| start - TimeDelta::milliseconds(1));
     if let Some(end) = parts.end
         && fires_after(behind)
@@ -149,7 +150,7 @@ fn words(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-/// An expression that is a load of its own.
+/// An expression that alone causes a considerable load.
 pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option<Warning> {
     let a_day = match source {
         Source::Cron(pattern) => pattern.clock.per_day(),

@@ -1,17 +1,17 @@
-//! What is valid and likely not meant.
+//! Warnings about definitions that are valid but probably not what was intended.
 //!
-//! Every rule looks at what was typed and at what would fire, and says what happens with its
-//! figures: how often, on which date, at which hour. It judges at an instant that is handed in.
-//! The cost is that of a few searches per expression, whatever they say.
+//! Every rule compares what was typed with what would fire, and reports the effect with figures:
+//! how often, on which date, at which hour. It is judged at an instant that the caller passes. The
+//! cost is a few searches per expression, whatever they contain.
 //!
 //! - [`frequency`]: never, rarely, very often; jitter against the rhythm.
 //! - [`steps`]: steps that do not divide their field.
-//! - [`days`]: the rule that joins the day fields; months that have no such day.
-//! - [`dst`]: what the next two clock changes do, and every one of the coming years to a schedule
-//!   of every hour.
-//! - [`quartz`]: weekdays as another dialect counts them.
-//! - [`example`]: times that `H` would choose otherwise.
-//! - [`rewrite`]: how a suggestion is made from what was typed.
+//! - [`days`]: the rule that joins the day fields; months without such a day.
+//! - [`dst`]: the effect of the next two clock changes, and for a schedule of every hour of all
+//!   changes in the coming years.
+//! - [`quartz`]: weekdays numbered as in another dialect.
+//! - [`example`]: times that `H` would choose differently.
+//! - [`rewrite`]: builds a suggestion from what was typed.
 
 mod days;
 mod dst;
@@ -31,16 +31,16 @@ use crate::{
     timetable::{Parts, Timetable},
 };
 
-/// Something about a definition that is valid and likely not meant.
+/// A warning about a definition that is valid but probably not what was intended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What kind of thing.
+    /// The kind of warning.
     pub code: WarningCode,
-    /// What happens, in one sentence with its figures.
+    /// The effect, in one sentence with figures.
     pub message: String,
-    /// The field of the [`Definition`](crate::Definition) that it is about.
+    /// The field of the [`Definition`](crate::Definition) that the warning is about.
     pub field: String,
-    /// What to write instead, where one thing can be named.
+    /// What to write instead, if there is one clear answer.
     pub suggestion: Option<String>,
 }
 
@@ -50,9 +50,9 @@ pub struct Warning {
 pub enum WarningCode {
     /// It never fires again: every instant is past.
     NeverFires,
-    /// Its calendars suppress every fire that it has left.
+    /// Its calendars suppress every remaining fire.
     NeverAllowed,
-    /// No fire lies between start and end, or none is left there.
+    /// No fire lies between start and end, or none is left.
     OutsideBounds,
     /// Years pass between two fires.
     FiresRarely,
@@ -62,11 +62,11 @@ pub enum WarningCode {
     JitterOverlaps,
     /// An expression that fires exactly when an earlier one does.
     Duplicate,
-    /// A step does not divide its field, so the rhythm breaks where the field begins anew.
+    /// A step does not divide its field, so the rhythm breaks where the field starts over.
     UnevenStep,
-    /// A step longer than what it steps through, so that only the first value fires.
+    /// A step is longer than its range, so that only the first value fires.
     StepTooLarge,
-    /// Day of month and day of week are both given, and either will do.
+    /// Day of month and day of week are both given, and either may match.
     EitherDay,
     /// Day of month and day of week are both given, and both must match.
     BothDays,
@@ -74,23 +74,23 @@ pub enum WarningCode {
     SkipsMonths,
     /// A fixed time does not exist on a date on which the clock goes forward.
     DstGap,
-    /// A fixed time comes twice on a date on which the clock goes back.
+    /// A fixed time occurs twice on a date on which the clock goes back.
     DstOverlap,
     /// Written with `*`, it follows the clock and misses times when the clock goes forward.
     WildcardMissesGap,
     /// Written with `*`, it follows the clock and fires in both passes when the clock goes back.
     WildcardRepeats,
-    /// Written without `*`, it names every hour and yet skips one that comes twice.
+    /// Written without `*`, it contains every hour and yet skips one that occurs twice.
     SkipsRepeatedHour,
     /// Written like Quartz, which counts weekdays from 1: here they are counted from 0.
     OtherDialect,
-    /// `H` stands for something, but no schedule is there to say for what.
+    /// `H` stands for a value, but there is no schedule yet to determine which.
     HashedExample,
 }
 
 pub(crate) use example::hashed;
 
-/// A cron expression of a definition, as the rules see it.
+/// A cron expression of a definition, as the rules examine it.
 struct Subject<'a> {
     field: String,
     text: &'a str,
@@ -104,7 +104,7 @@ impl Subject<'_> {
         Warning { code, message, field: self.field.clone(), suggestion }
     }
 
-    /// Is this an expression that would be accepted in its place?
+    /// Whether this expression would be accepted instead.
     fn accepts(&self, text: &str) -> bool {
         match Expression::parse(text, self.seed) {
             Ok(Expression::Cron(cron)) => Pattern::compile(&cron).is_ok(),
@@ -114,11 +114,11 @@ impl Subject<'_> {
     }
 }
 
-/// The warnings, those about the whole definition first.
+/// The warnings; those about the whole definition come first.
 pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
-    // What does not fire any more needs no advice on how it fires.
+    // A timing that no longer fires needs no advice on how it fires.
     let Some(first) = timetable.next(from) else {
-        // That it never fires by itself is what was asked for.
+        // The user asked for a timing that never fires on its own.
         if parts.expressions.iter().all(|(_, e)| *e == Expression::Manually) {
             return Vec::new();
         }
@@ -142,16 +142,17 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
     warnings
 }
 
-/// A change of a zone's clock, and what it does to a timetable.
+/// A change of a zone's clock, and its effect on a timetable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockChange {
     /// When the clock changes.
     pub at: DateTime<Utc>,
-    /// What becomes of the times that the change touches: a sentence for each expression that has some.
+    /// The effect on the times that the change affects: one sentence for each expression that has
+    /// such times.
     pub effects: Vec<String>,
 }
 
-/// The first change of the clock after `from`, up to `until`, that touches a time of the timetable.
+/// The first clock change after `from`, up to `until`, that affects a time of the timetable.
 pub(crate) fn clock_change(
     parts: &Parts,
     from: DateTime<Utc>,

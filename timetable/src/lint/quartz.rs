@@ -1,12 +1,12 @@
 use super::{Subject, Warning, WarningCode, rewrite};
 use crate::{dialect::Dialect, expression::Unit};
 
-/// A `?` beside seconds is how Quartz writes, and there 1 is Sunday: here it is Monday.
+/// A `?` together with seconds is typical of Quartz, where 1 is Sunday; here it is Monday.
 pub(super) fn weekdays(subject: &Subject<'_>) -> Option<Warning> {
     let words = subject.text.split_ascii_whitespace().count();
     let month = rewrite::typed(subject.text, Unit::DayOfMonth)?;
     let week = rewrite::typed(subject.text, Unit::DayOfWeek)?;
-    // The digit behind # counts weeks, and that behind a stroke counts days.
+    // The digit after `#` counts weeks, and the one after a slash counts days.
     let counts = |item: &str| {
         let day = item.split(['#', '/']).next().unwrap_or(item);
         day.bytes().any(|byte| byte.is_ascii_digit())

@@ -4,8 +4,8 @@ use crate::{
     expression::Unit,
 };
 
-/// Fields that begin anew, how many values they have, and what begins with them. A month has no
-/// fixed length; this is the longest.
+/// Fields that start over, their number of values, and the unit that begins with them. A month has
+/// no fixed length; this is the longest.
 const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::Second, 60, "minute"),
     (Unit::Minute, 60, "hour"),
@@ -15,12 +15,12 @@ const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::DayOfWeek, 7, "week"),
 ];
 
-/// The only item of a field, which goes in steps.
+/// The only item of a field, with steps.
 struct Steps<'a> {
     unit: Unit,
     size: u16,
     cycle: &'static str,
-    /// As it was typed: what stands before the stroke, and all of it.
+    /// As typed: the part before the slash, and the whole item.
     head: &'a str,
     typed: &'a str,
     low: u16,
@@ -28,7 +28,7 @@ struct Steps<'a> {
     step: u16,
 }
 
-/// Steps that do not divide what they step through.
+/// Steps that do not divide their range.
 pub(super) fn uneven(subject: &Subject<'_>) -> Vec<Warning> {
     let judge = |steps: Steps<'_>| steps.too_large(subject).or_else(|| steps.uneven(subject));
     let cycles = CYCLES.iter().filter_map(|cycle| Steps::of(subject, *cycle));
@@ -43,7 +43,7 @@ impl<'a> Steps<'a> {
         };
         let typed = rewrite::typed(subject.text, unit)?.trim_start_matches('+');
         let (head, _) = typed.split_once('/')?;
-        // Where an `H` of a part of the field begins differs from schedule to schedule.
+        // The start of an `H` over part of the field differs from schedule to schedule.
         if head.contains('(') {
             return None;
         }
@@ -51,8 +51,8 @@ impl<'a> Steps<'a> {
         Some(Steps { unit, size, cycle, head, typed, low, high, step })
     }
 
-    /// Does it go through the whole field? `9-17/2` and `30/10` are windows, and end where they
-    /// were meant to.
+    /// Whether it runs through the whole field. `9-17/2` and `30/10` are windows, and end where
+    /// they were meant to.
     fn whole(&self) -> bool {
         self.high >= self.unit.last() && self.low - self.unit.first_in_steps() < self.step
     }
@@ -63,7 +63,7 @@ impl<'a> Steps<'a> {
         if step <= high - low {
             return None;
         }
-        // A step of all sixty minutes is an hour, exactly as asked. Months differ in length.
+        // A step of all sixty minutes is an hour, exactly as intended. Months differ in length.
         if self.whole() && step == self.size && unit != Unit::DayOfMonth {
             return None;
         }
@@ -95,7 +95,7 @@ impl<'a> Steps<'a> {
         if !self.whole() || step == 1 {
             return None;
         }
-        // Sunday counts once, as the first day or as the last.
+        // Sunday counts once, as the first or the last day.
         let high = self.high.min(low + size - 1);
         let rest = low + size - (low + (high - low) / step * step);
         if rest == step && unit != Unit::DayOfMonth {
@@ -122,7 +122,8 @@ impl<'a> Steps<'a> {
         Some(subject.warning(WarningCode::UnevenStep, message, self.even(subject)))
     }
 
-    /// An interval, where the step is the only restriction; otherwise the nearest step that divides.
+    /// An interval, if the step is the only restriction; otherwise the nearest step that divides
+    /// evenly.
     fn even(&self, subject: &Subject<'_>) -> Option<String> {
         let Steps { unit, size, low, step, head, .. } = *self;
         let free = |unit: Unit| subject.cron.field(unit).any();
@@ -131,7 +132,7 @@ impl<'a> Steps<'a> {
             (clock.seconds.count_ones() == 1, clock.minutes.count_ones() == 1);
         let days = [Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year];
         let interval = match unit {
-            // Neither the month nor the week can be divided.
+            // Neither the month nor the week can be divided evenly.
             Unit::DayOfMonth | Unit::DayOfWeek => return None,
             Unit::Second => free(Unit::Minute) && free(Unit::Hour),
             Unit::Minute => free(Unit::Hour) && one_second,
@@ -159,8 +160,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Would the field lose the `*` that makes both day fields match? Then the same days written as a
-/// number are others: either field would do.
+/// Whether the field would lose the `*` that makes both day fields match. Then the same days
+/// written as a number would mean something else: either field could match.
 fn loosens(subject: &Subject<'_>, unit: Unit) -> bool {
     let (month, week) = (subject.cron.field(Unit::DayOfMonth), subject.cron.field(Unit::DayOfWeek));
     let other_is_starred = match unit {

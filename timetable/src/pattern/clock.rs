@@ -80,7 +80,7 @@ impl Clock {
         if has(self.hours, hour) && has(self.minutes, minute) { self.seconds } else { 0 }
     }
 
-    /// Does this second of the day match?
+    /// Whether this second of the day matches.
     pub(crate) fn matches(self, second: i64) -> bool {
         let (hour, minute, second) = split(second);
         has(self.hours, hour) && has(self.minutes, minute) && has(self.seconds, second)
@@ -88,7 +88,7 @@ impl Clock {
 }
 
 fn split(second: i64) -> (u32, u32, u32) {
-    // Within a day, so it fits.
+    // A second of a day, so it fits.
     let second = second as u32;
     (second / 3_600, second / 60 % 60, second % 60)
 }
@@ -122,7 +122,7 @@ pub(super) fn down(mask: u64, bit: u32) -> Option<u32> {
     (rest != 0).then(|| 63 - rest.leading_zeros())
 }
 
-/// The masks of a clock are never empty: every field names at least one value.
+/// The masks of a clock are never empty: every field has at least one value.
 fn lowest(mask: u64) -> u32 {
     mask.trailing_zeros()
 }

@@ -11,15 +11,14 @@ const LONGEST: u32 = 31;
 const MONTHS: [(i32, u32, u32); 4] = [(2023, 2, 28), (2024, 2, 29), (2023, 4, 30), (2023, 1, 31)];
 
 impl Pattern {
-    /// The text that decides everything about the pattern of a cron expression: equal keys mean
-    /// equal patterns.
+    /// The text that determines the pattern of a cron expression: equal keys mean equal patterns.
     pub(crate) fn key(cron: &Cron) -> String {
         let both = if cron.both_days() { '&' } else { '|' };
         let class = if cron.fixed() { 'f' } else { 'w' };
         format!("{class}{both}{} {}", cron.canonical(), cron.field(Unit::Year).canonical())
     }
 
-    /// Compiles a checked expression, and refuses one that no date ever matches.
+    /// Compiles a checked expression. Refuses an expression that no date ever matches.
     pub(crate) fn compile(cron: &Cron) -> Result<Pattern, Fault> {
         let parsed = parse(cron, LONGEST)?;
         let mask = |values: Vec<u16>| {
@@ -42,8 +41,8 @@ impl Pattern {
 
 /// The expression as croner matches it in months of `length` days.
 fn parse(cron: &Cron, length: u32) -> Result<CronPattern, Fault> {
-    // croner keeps years in a table of five thousand bytes, and filling and reading it is most
-    // of the cost of a pattern. A set of years needs no matcher, so croner is shown one year.
+    // croner keeps years in a table of five thousand bytes, and filling and reading it is most of
+    // the cost of a pattern. A set of years needs no matcher, so croner gets a single year.
     let text = format!("{} 2000", cron.canonical_of(u16::try_from(length).unwrap_or(31)));
     let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
     Ok(parser.parse(&text).map_err(refused)?.pattern)
@@ -53,8 +52,8 @@ fn parse(cron: &Cron, length: u32) -> Result<CronPattern, Fault> {
 fn shapes(cron: &Cron, parsed: &CronPattern) -> Result<Shapes, Fault> {
     let longest = month(parsed, MONTHS[3])?;
     let mut shapes = [longest; 4];
-    // Only `L`, `W` and `#` look at the end of the month. Without them a shorter month is the
-    // beginning of a longer one, and three quarters of the questions need not be asked.
+    // Only `L`, `W` and `#` depend on the end of the month. Without them a shorter month is the
+    // beginning of a longer one, and three quarters of the checks can be saved.
     let by_length = parsed.days.has_modifiers() || parsed.days_of_week.has_modifiers();
     let counts_back = cron.field(Unit::DayOfMonth).counts_back();
     for (shape, of_length) in shapes.iter_mut().zip(MONTHS).take(3) {
@@ -84,7 +83,7 @@ fn month(parsed: &CronPattern, (year, month, length): (i32, u32, u32)) -> Result
     Ok(shape)
 }
 
-/// A bit for every year that the expression names, or nothing for all of them.
+/// A bit for every year that the expression contains, or `None` for all years.
 fn years(cron: &Cron) -> Option<Box<[u64]>> {
     let field = cron.field(Unit::Year);
     if field.any() {
@@ -103,8 +102,8 @@ fn set(mask: &mut [u64], values: &[u16]) {
     }
 }
 
-/// What passed our grammar passes croner's parser; should the two ever differ, this is the answer
-/// instead of a panic, and a property test would have found it first.
+/// Expressions that pass this crate's grammar also pass croner's parser. Should the two ever
+/// differ, this is the result instead of a panic; a property test would have found it first.
 fn refused(error: croner::errors::CronError) -> Fault {
     Fault::new(format!("the parser refused it: {error}"), "write it in a simpler form")
 }

@@ -4,25 +4,25 @@ use crate::{
     expression::unit::LAST_YEAR,
 };
 
-/// The dates that match, as croner's answers for every shape of month.
+/// The matching dates, as croner's answers for every shape of month.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Days {
     /// Bit 1 is January.
     months: u64,
     /// Matching days (bit 1 is the 1st) by length of the month minus 28, by weekday of its 1st.
     shapes: [[u32; 7]; 4],
-    /// A bit for every year, or nothing for all of them.
+    /// A bit for every year, or `None` for all years.
     years: Option<Box<[u64]>>,
-    /// What a whole year holds, by leap (0, 1), by weekday of 1 January.
+    /// The totals of a whole year, by leap (0, 1), by weekday of 1 January.
     by_year: [[Year; 7]; 2],
 }
 
-/// What a year of one shape holds.
+/// The totals of a year of one shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Year {
-    /// The months in which a day matches.
+    /// The months that have a matching day.
     months: u64,
-    /// How many days match.
+    /// Number of matching days.
     days: u16,
 }
 
@@ -56,12 +56,12 @@ impl Days {
         year
     }
 
-    /// Whether no year is named, so that only a date's month, day and weekday matter.
+    /// Whether the year is unrestricted, so that only a date's month, day and weekday matter.
     pub(crate) fn in_every_year(&self) -> bool {
         self.years.is_none()
     }
 
-    /// Is there a matching date in any year?
+    /// Whether there is a matching date in any year.
     pub(crate) fn ever(&self) -> bool {
         match self.years {
             None => self.by_year.iter().flatten().any(|year| year.days > 0),
@@ -73,7 +73,7 @@ impl Days {
         }
     }
 
-    /// The first year at or after `year`, which is at least 1, that the expression names.
+    /// The first year at or after `year`, which is at least 1, that the expression contains.
     fn year_from(&self, year: i32) -> Option<i32> {
         if year > i32::from(LAST_YEAR) {
             return None;
@@ -89,7 +89,8 @@ impl Days {
         Some((later * 64) as i32 + years[later].trailing_zeros() as i32)
     }
 
-    /// The last year at or before `year`, which is at most the last, that the expression names.
+    /// The last year at or before `year`, which is at most the last possible one, that the
+    /// expression contains.
     fn year_to(&self, year: i32) -> Option<i32> {
         if year < 1 {
             return None;
@@ -125,12 +126,13 @@ impl Days {
         self.shape(leap(year), month, day_number(year, month, 1))
     }
 
-    /// The days of a month that is known to match.
+    /// The matching days of a month that is known to match.
     fn shape(&self, is_leap: bool, month: usize, first: i64) -> u64 {
         u64::from(self.shapes[month_length(is_leap, month) - 28][weekday(first)])
     }
 
-    /// Those of the named months, counted from 1, that have no such day in a common year.
+    /// The months, counted from 1, that the expression contains but that have no such day in a
+    /// common year.
     pub(crate) fn months_without(&self, day: u16) -> impl Iterator<Item = u16> {
         let named = (1..=12_u16).filter(|month| self.months >> month & 1 == 1);
         named.filter(move |month| month_length(false, usize::from(*month)) < usize::from(day))
@@ -180,7 +182,7 @@ impl Days {
         None
     }
 
-    /// How many matching days lie in `from..to`.
+    /// Number of matching days in `from..to`.
     pub(crate) fn count(&self, from: i64, to: i64) -> u64 {
         if from >= to {
             return 0;
@@ -193,7 +195,7 @@ impl Days {
         whole + self.since_new_year(to) - self.since_new_year(from)
     }
 
-    /// How many matching days of its own year lie before `day`.
+    /// Number of matching days of its own year before `day`.
     fn since_new_year(&self, day: i64) -> u64 {
         let (year, this_month, dom) = date(day);
         let is_leap = leap(year);

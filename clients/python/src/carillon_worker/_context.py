@@ -1,4 +1,4 @@
-"""What a function sees of the job that it works on."""
+"""A function's view of the job that it works on."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ Stream = Literal["stdout", "stderr"]
 
 @dataclass(frozen=True)
 class Context:
-    """The job at hand. A function gets it by a parameter of this type."""
+    """The current job. A function receives it through a parameter of this type."""
 
     job_id: str
     run_id: str
     #: The first attempt is 1.
     attempt: int
-    #: The name of the task in its workflow, which need not be the function's.
+    #: The name of the task in its workflow, which may differ from the function's.
     task: str
     queue: str
     namespace: str
     #: The schedule's name, or None for a run by hand.
     schedule: str | None
-    #: The instant that the run stands for; None for a run by hand.
+    #: The scheduled instant of the run; None for a run by hand.
     scheduled_at: datetime | None
-    #: The same for each attempt: what makes an effect happen once.
+    #: The same for each attempt, so that an effect can be made to happen only once.
     idempotency_key: str
     traceparent: str | None
     timeout_seconds: float
-    #: Set when the work is to end: the run was cancelled or timed out, the job was taken over by
-    #: another worker, or this worker's grace has ended. Why is in `cancel_reason`.
+    #: Set when the work should stop: the run was cancelled or timed out, another worker has the
+    #: job, or this worker's grace period is over. `cancel_reason` says which.
     cancelled: threading.Event
     _started: float
     _log: Callable[[Stream, str], None]
@@ -52,13 +52,13 @@ class Context:
         return max(0.0, self._started + self.timeout_seconds - time.monotonic())
 
     def log(self, text: str, stream: Stream = "stdout") -> None:
-        """Writes to the log of the run. Lines are sent in batches, and all before the job ends."""
+        """Writes to the log of the run. Lines are sent in batches, all before the job ends."""
         self._log(stream, text)
 
     def extend(self, seconds: float) -> float:
-        """Keeps the job for so long without heartbeats; gives how long the server granted.
+        """Keeps the job for this long without heartbeats; returns how long the server granted.
 
-        For work during which this process answers nothing, such as a call into C that holds the
+        For work during which this process cannot send heartbeats, such as a C call that holds the
         interpreter's lock.
         """
         return self._extend(seconds)
@@ -68,14 +68,14 @@ _current: ContextVar[Context | None] = ContextVar("carillon_context", default=No
 
 
 def current_context() -> Context | None:
-    """The context of the job that calls this, or None outside of any."""
+    """The context of the calling job, or None outside of a job."""
     return _current.get()
 
 
 class LogHandler(logging.Handler):
-    """Sends what a function logs by `logging` to the log of its run.
+    """Sends what a function logs through `logging` to the log of its run.
 
-    Records from outside of a job are left to other handlers.
+    Records from outside a job are left to other handlers.
     """
 
     def emit(self, record: logging.LogRecord) -> None:

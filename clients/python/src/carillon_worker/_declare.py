@@ -23,19 +23,19 @@ _QUEUE = re.compile(r"[a-z0-9._-]{1,64}\Z")
 
 @dataclass(frozen=True)
 class Schedule:
-    """When a task is to run, in the words of a module file."""
+    """A schedule of a task, with the keys of a module file."""
 
     name: str
-    #: The schedule's keys but its task.
+    #: The schedule's keys, except its task.
     keys: Mapping[str, Any]
-    #: Keys of its task beside the target: `timeout`, `retry` and so on.
+    #: Keys of its task other than the target: `timeout`, `retry` and so on.
     task_keys: Mapping[str, Any]
     input: Mapping[str, Any] | None
     worker_tags: Sequence[str]
 
 
 class Task(Generic[P, R]):
-    """A function that jobs call by a name. In code it is called as the function that it is."""
+    """A function that jobs call by name. In code, it is called like any function."""
 
     def __init__(self, function: Callable[P, R], name: str, queue: str) -> None:
         functools.update_wrapper(self, function)
@@ -44,7 +44,8 @@ class Task(Generic[P, R]):
         self.queue = queue
         self.schedules: list[Schedule] = []
         self._signature: Signature | None = None
-        # Where an annotation names what is defined further down, a worker reads it at its start.
+        # If an annotation refers to a type that is defined further down, a worker reads it when it
+        # starts.
         with suppress(NameError):
             self._signature = Signature(function)
 
@@ -67,9 +68,9 @@ class Task(Generic[P, R]):
         return self._signature
 
     def describes_same_as(self, other: Task[..., Any]) -> bool:
-        """Whether it is the same place in the code, read a second time.
+        """Whether it is the same place in the code, imported a second time.
 
-        A file that is run as a program and imported by another of its modules is read twice.
+        A file that is run as a program and imported by one of its modules is executed twice.
         """
         mine, its = self.function.__code__, other.function.__code__
         return (self.queue, mine.co_filename, mine.co_firstlineno) == (
@@ -80,7 +81,7 @@ class Task(Generic[P, R]):
 
 
 class Registry:
-    """The tasks that were declared, by name."""
+    """The declared tasks, by name."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
@@ -112,7 +113,7 @@ declared = Registry()
 
 
 def task(*, queue: str, name: str | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:
-    """Declares a function as a task that jobs of `queue` call by its name."""
+    """Declares a function as a task that jobs in `queue` call by its name."""
 
     def declare(function: Callable[P, R]) -> Task[P, R]:
         made = _task(function, name, queue)
@@ -123,7 +124,7 @@ def task(*, queue: str, name: str | None = None) -> Callable[[Callable[P, R]], T
 
 
 class _Scheduler:
-    """What `scheduled` makes: it declares a function, or gives a task one more schedule."""
+    """What `scheduled` returns: declares a function, or adds a schedule to a task."""
 
     def __init__(self, queue: str | None, build: Callable[[str], Schedule]) -> None:
         self._queue = queue
@@ -166,9 +167,9 @@ def scheduled(
     worker_tags: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> _Scheduler:
-    """Declares when a function runs.
+    """Declares the schedule of a function.
 
-    `cron` is what a module file has as `when`: an expression or several, `@every 6h`, `@at ...`.
+    `cron` is `when` of a module file: one expression or several, `@every 6h`, `@at ...`.
     `input` are the arguments, and its texts may be templates. `options` are further keys of the
     schedule as a module file names them, such as `{"misfire": {"catch_up": "all"}}`.
     """

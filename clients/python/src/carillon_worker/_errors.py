@@ -2,11 +2,11 @@ from __future__ import annotations
 
 
 class CarillonError(Exception):
-    """What every error of this package is."""
+    """The base class of this package's errors."""
 
 
 class Permanent(CarillonError):
-    """Raised by a task: another attempt would fail as well, so the server makes none."""
+    """Raised by a task: another attempt would fail as well, so the server does not make one."""
 
 
 class InputError(Permanent):
@@ -19,7 +19,7 @@ class InputError(Permanent):
 
 
 class DeclarationError(CarillonError):
-    """What the code declares contradicts itself or cannot be carried out."""
+    """The declarations contradict each other, or cannot work."""
 
 
 class DeployError(CarillonError):
@@ -27,7 +27,7 @@ class DeployError(CarillonError):
 
 
 class ApiError(CarillonError):
-    """An answer of the server that is not a success."""
+    """An error response of the server."""
 
     def __init__(
         self,

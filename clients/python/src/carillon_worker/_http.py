@@ -1,4 +1,4 @@
-"""JSON over HTTP, with connections kept and requests repeated while that can help."""
+"""JSON over HTTP, with persistent connections, and with retries while they can help."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _FIRST_DELAY = 0.2
 _LONGEST_DELAY = 15.0
 _MAX_ANSWER = 64 << 20
 
-#: What says that no answer came, so nobody knows whether the request was carried out.
+#: The exceptions for a missing answer: it is unknown whether the request was carried out.
 Unanswered = (OSError, http.client.HTTPException)
 
 
 def delay_after(failures: int, retry_after: float | None = None) -> float:
-    """How long to wait before the next request, after so many in a row that failed."""
+    """The delay before the next request, after this many failures in a row."""
     longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** min(failures, 16))
     wait = random.uniform(longest / 2, longest)
-    # Not all workers that were told the same come back in the same instant.
+    # Add jitter, so that workers that got the same answer do not all return at once.
     return wait if retry_after is None else retry_after + random.uniform(0, longest)
 
 
 class Http:
-    """A server and the connections to it. May be used by several threads at once."""
+    """A server and the connections to it. Safe to use from several threads at once."""
 
     def __init__(self, url: str, token: str, tls: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(url)
@@ -57,7 +57,7 @@ class Http:
         timeout: float = 30.0,
         interrupt: Interrupt | None = None,
     ) -> Any:
-        """One request. Raises `ApiError` for what the server says, and what `Unanswered` names."""
+        """One request. Raises `ApiError` if the server refuses it, or one of `Unanswered`."""
         text = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         connection = self._take(timeout)
         try:
@@ -69,8 +69,8 @@ class Http:
             try:
                 answer = self._exchange(connection, path, text)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-                # A server closes what was idle for long just as it is used again. Every request
-                # of the protocol may be repeated, so try a new connection before telling anyone.
+                # A server may close an idle connection just as it is used again. Every request of
+                # the protocol may be repeated, so try a new connection before reporting the error.
                 if not was_open or interrupt is not None:
                     raise
                 connection.close()
@@ -123,7 +123,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class Interrupt:
-    """Ends the request that another thread waits in, and any that it would begin."""
+    """Aborts the request that another thread is waiting for, and any later one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -151,7 +151,7 @@ def call(
     given_up: threading.Event,
     on_failure: Callable[[Exception, float], None] = lambda _error, _delay: None,
 ) -> Any:
-    """Repeats a request until it is answered, or until `given_up`, which raises the last error."""
+    """Repeats a request until it is answered, or raises the last error once `given_up` is set."""
     failures = 0
     while True:
         try:
@@ -190,7 +190,7 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
 
 
 def _error_in(answer: Any) -> dict[str, Any]:
-    """What an answer of the protocol, or of GraphQL, says is wrong."""
+    """The error in an answer of the protocol or of GraphQL."""
     if not isinstance(answer, dict):
         return {}
     error = answer.get("error")
@@ -203,7 +203,7 @@ def _error_in(answer: Any) -> dict[str, Any]:
 
 
 def _seconds(text: str | None) -> float | None:
-    # A date is allowed there as well; Carillon sends seconds.
+    # A date is also allowed there, but Carillon sends seconds.
     return (
         min(float(text), 300.0) if text is not None and text.isascii() and text.isdigit() else None
     )

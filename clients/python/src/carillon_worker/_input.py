@@ -1,4 +1,4 @@
-"""From JSON to the parameters of a function and from its result to JSON, by annotations."""
+"""Converts JSON to a function's parameters and its result to JSON, by annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._context import Context
 from ._errors import DeclarationError, InputError
 
 _PARSED_TEXT: dict[Any, tuple[Callable[[str], Any], str]] = {
-    # Python 3.10 does not know the letter that RFC 3339 and the server write for UTC.
+    # Python 3.10 does not parse the `Z` that RFC 3339 and the server use for UTC.
     datetime: (lambda text: datetime.fromisoformat(text.replace("Z", "+00:00")), "an instant"),
     date: (date.fromisoformat, "a day such as 2026-11-26"),
     UUID: (UUID, "a UUID"),
@@ -35,7 +35,7 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         name = function.__qualname__
-        # A NameError here is a type that is not defined yet; the caller asks again later.
+        # A NameError here means a type that is not defined yet; the caller tries again later.
         hints = _parameter_hints(function)
         self.context: str | None = None
         self.parameters: dict[str, tuple[Any, inspect.Parameter]] = {}
@@ -56,7 +56,7 @@ class Signature:
                 continue
             check_annotation(hint, f"{name}: the parameter {parameter.name}")
             self.parameters[parameter.name] = (hint, parameter)
-        # One record says all there is, so its fields are the fields of the input.
+        # A single dataclass represents the whole input, so its fields are the input's fields.
         whole = list(self.parameters.values())
         self.is_record = len(whole) == 1 and dataclasses.is_dataclass(whole[0][0])
 
@@ -80,7 +80,7 @@ class Signature:
 
 
 def _parameter_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """As `get_type_hints`, without what the function gives back: nothing depends on that."""
+    """As `get_type_hints`, without the return type: nothing depends on it."""
     plain = inspect.unwrap(function)
     bare = types.FunctionType((lambda: None).__code__, plain.__globals__)
     bare.__annotations__ = {
@@ -90,7 +90,7 @@ def _parameter_hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def check_annotation(hint: Any, what: str, seen: frozenset[Any] = frozenset()) -> None:
-    """Refuses what no JSON becomes, when it is declared and not when a job comes."""
+    """Refuses a type that JSON cannot become, at declaration and not when a job arrives."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or hint is object or hint in _PLAIN or hint in _PARSED_TEXT or hint in seen:
         return
@@ -155,7 +155,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """What `json.dumps` makes of a value that it does not know itself."""
+    """The `default` of `json.dumps`: converts values that it does not know."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
@@ -168,7 +168,7 @@ def to_json(value: Any) -> Any:
 
 
 def _plain(value: Any, hint: Any, path: str) -> Any:
-    # In Python a bool is an int, and in JSON it is none.
+    # In Python a bool is an int; in JSON it is not.
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if type(value) is hint:
@@ -182,7 +182,7 @@ def _union(value: Any, choices: tuple[Any, ...], path: str) -> Any:
         try:
             return convert(value, choice, path)
         except InputError as error:
-            # Of an optional value, what is wrong with it says more than that it is not null.
+            # For an optional value, its own problem is more useful than that it is not null.
             if choice is not type(None):
                 problem = problem or error
     if problem is not None and len([each for each in choices if each is not type(None)]) == 1:
@@ -204,7 +204,7 @@ def _record(value: Any, hint: Any, path: str) -> Any:
     try:
         return hint(**arguments)
     except ValueError as error:
-        # What the class itself says to values, in its __post_init__.
+        # An error that the class itself raises, in its __post_init__.
         raise InputError(path or "input", str(error)) from error
 
 
@@ -222,7 +222,7 @@ def _refuse_unknown(fields: dict[str, Any], known: Mapping[str, Any], path: str)
 
 
 def _wrong(value: Any, wanted: str, path: str) -> InputError:
-    # The value itself may be a secret: what kind it is says enough.
+    # The value may be a secret: naming its type is enough.
     kinds: dict[type, str] = {
         dict: "an object",
         list: "a list",
@@ -246,5 +246,5 @@ def _name(hint: Any) -> str:
 
 
 def _is_class(hint: Any) -> bool:
-    # To Python 3.10, list[int] is an instance of type as well.
+    # In Python 3.10, list[int] is also an instance of type.
     return isinstance(hint, type) and typing.get_origin(hint) is None

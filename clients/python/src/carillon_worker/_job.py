@@ -1,4 +1,4 @@
-"""A job that this worker holds: its context, its function, and what is told of it."""
+"""A job that this worker holds: its context, its function, and its outcome."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Job:
         return self._reason == "lost"
 
     def cancel(self, reason: str) -> None:
-        """Asks the function to end. `lost` says that nothing it gives back is wanted any more."""
+        """Asks the function to end. `lost` means that its result is no longer wanted."""
         with self._guard:
             if self._reason is None or reason == "lost":
                 self._reason = reason
@@ -78,7 +78,7 @@ class Job:
             on_cancel()
 
     def work(self, task: Task[..., Any] | None) -> tuple[str, dict[str, Any]]:
-        """Runs the function; gives the path and the body of what is to be told."""
+        """Runs the function; returns the path and the body of the report."""
         if task is None:
             return self._failure(
                 f"this worker has no task named {self.task!r}; during a rolling deploy another "
@@ -96,7 +96,8 @@ class Job:
             return self._failure(f"ended, as asked: {self._reason}", retry=True)
         except Permanent as error:
             return self._failure(_text(error), retry=False)
-        # What ends a thread must not end the worker: sys.exit() in a function is a failure of it.
+        # Whatever ends a thread must not end the worker: sys.exit() in a function counts as its
+        # failure.
         except BaseException as error:
             self.log.add("stderr", traceback.format_exc())
             return self._failure(_text(error), retry=True)
@@ -131,7 +132,7 @@ class Job:
         try:
             return await running
         finally:
-            # The loop is gone afterwards.
+            # The loop no longer exists afterwards.
             with self._guard:
                 self._on_cancel = lambda: None
 
@@ -158,7 +159,7 @@ class Job:
                 if error.status in (404, 409):
                     self.cancel("lost")
             except Unanswered:
-                # These lines are gone. The result of the job matters more than they do.
+                # These lines are lost. The result of the job matters more.
                 pass
             finally:
                 timer.cancel()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_LINES = 200
-# The server takes 256 KiB a request; the rest is for JSON's marks and escapes.
+# The server accepts 256 KiB per request; the rest is for JSON's punctuation and escapes.
 MAX_BYTES = 96 << 10
 _MAX_LINE = 16 << 10
 _CUT = " [cut]"
@@ -19,7 +19,7 @@ Send = Callable[[list[dict[str, Any]]], None]
 
 
 class JobLog:
-    """Bounded: what a function writes faster than the server takes it is counted, not kept."""
+    """Bounded: lines written faster than the server accepts them are counted and dropped."""
 
     def __init__(self, send: Send, wake: Callable[[], None]) -> None:
         self._send = send
@@ -27,12 +27,13 @@ class JobLog:
         self._lines: deque[tuple[str, str]] = deque()
         self._dropped = 0
         self._lock = threading.Lock()
-        # Held while lines are on their way, so that they arrive in their order.
+        # Held while lines are being sent, so that they arrive in order.
         self._sending = threading.Lock()
         self._is_closed = False
 
     def add(self, stream: str, text: str) -> None:
-        # A lone surrogate cannot be sent, and a null is no text to the database.
+        # A lone surrogate cannot be sent, and the database does not accept a null character in
+        # text.
         clean = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
         is_many = False
         with self._lock:
@@ -48,13 +49,13 @@ class JobLog:
             self._wake()
 
     def close(self) -> None:
-        """The server does not take more: the job is another's or has ended."""
+        """The server accepts no more lines: the job has ended or belongs to another worker."""
         with self._lock:
             self._is_closed = True
             self._lines.clear()
 
     def flush(self, patience: float | None = None) -> None:
-        """Sends what there is. With `patience`, what is left after so many seconds is dropped."""
+        """Sends the waiting lines. Lines left after `patience` seconds are dropped."""
         until = None if patience is None else time.monotonic() + patience
         with self._sending:
             while batch := self._batch():

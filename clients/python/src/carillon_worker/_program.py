@@ -28,7 +28,7 @@ mutation Deploy($source: String!, $dryRun: Boolean!, $adopt: Boolean!, $reason: 
 
 @dataclass(frozen=True)
 class Change:
-    """What a deployment did to one thing, or would do."""
+    """What a deployment did to one object, or would do."""
 
     action: str
     kind: str
@@ -37,7 +37,7 @@ class Change:
 
 
 class Program:
-    """What the code declares, under the name of a module that is its own."""
+    """The declarations of the code, as a module of its own with this name."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Program:
         namespace: str = "default",
         tasks: Iterable[Task[..., Any]] | None = None,
     ) -> None:
-        """`tasks` are all that were declared when the module is made, if left out."""
+        """`tasks` defaults to all that are declared when the module is built."""
         self.name = name
         self.namespace = namespace
         self._tasks = None if tasks is None else Registry()
@@ -54,7 +54,7 @@ class Program:
             self._tasks.add(task)
 
     def module(self) -> dict[str, Any]:
-        """The module file that the code stands for."""
+        """The module file for the program's declarations."""
         schedules: dict[str, Any] = {}
         for task in (self._tasks or declared).tasks.values():
             for schedule in task.schedules:
@@ -80,12 +80,12 @@ class Program:
         timeout: float = 60.0,
         tls: ssl.SSLContext | None = None,
     ) -> list[Change]:
-        """Replaces what the program declared before by what it declares now, all at once.
+        """Replaces the program's earlier declarations by the current ones, all at once.
 
-        A schedule that the code no longer has is deleted. A server that cannot be reached is asked
-        again for `timeout` seconds. The token needs the role EDITOR in the namespace.
+        A schedule that the code no longer has is deleted. It retries for `timeout`
+        seconds while the server is unreachable. The token needs the role EDITOR in the namespace.
         """
-        # JSON is YAML, so no writer of YAML is needed.
+        # JSON is also valid YAML, so no YAML writer is needed.
         variables = {
             "source": json.dumps(self.module(), ensure_ascii=False, allow_nan=False),
             "dryRun": dry_run,

@@ -1,4 +1,4 @@
-"""A worker: it pulls jobs, runs their functions, and tells the server what became of them."""
+"""A worker: it pulls jobs, runs their functions, and reports their outcomes to the server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._version import CLIENT, PROTOCOL
 _log = logging.getLogger("carillon_worker")
 
 _LOG_INTERVAL = 1.0
-# After its end the lines of a job have so many seconds more.
+# How many seconds the remaining log lines of a job may take after its end.
 _LAST_LINES = 10.0
 _LEAVE_PATIENCE = 5.0
 _END_OF_POLL = 0.1
@@ -31,7 +31,7 @@ _LATEST_END_OF_POLL = 2.0
 
 
 class Worker:
-    """`run()` works until the process is asked to end, or until `stop()`."""
+    """`run()` works until the process is asked to stop, or until `stop()`."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class Worker:
         tasks: Iterable[Task[..., Any]] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`tasks` are all that are declared, if left out, and `queues` are theirs.
+        """`tasks` defaults to all that are declared, and `queues` to their queues.
 
-        `capacity` is how many jobs it works on at once. `grace` is how many seconds it leaves them
-        once it is asked to end.
+        `capacity` is the maximum number of jobs at once. `grace` is how many seconds they may go on
+        once it is asked to stop.
         """
         if capacity < 1:
             raise CarillonError(f"capacity must be at least 1, and is {capacity}")
@@ -62,7 +62,7 @@ class Worker:
                 registry.add(task)
         self._tasks = dict(registry.tasks)
         for task in self._tasks.values():
-            # Now, and not at the first job: an annotation that cannot be read is a mistake in code.
+            # Now, not at the first job: an annotation that cannot be read is a programming error.
             _ = task.signature
         queues = sorted({each.queue for each in self._tasks.values()}) if queues is None else queues
         if not queues:
@@ -87,9 +87,9 @@ class Worker:
         self._heartbeat_seconds = 10.0
         self._max_wait_seconds = 20.0
         self._registration = threading.Lock()
-        #: Asked to end: no more polls.
+        #: Asked to stop: no more polls.
         self._stopping = threading.Event()
-        #: All is told, or the grace is over: no more requests.
+        #: Everything is reported, or the grace period is over: no more requests.
         self._ended = threading.Event()
         self._wake_logs = threading.Event()
         self._beat_now = threading.Event()
@@ -97,22 +97,22 @@ class Worker:
         self._fatal: Exception | None = None
 
     def stop(self) -> None:
-        """Asks it to end, as SIGTERM does: no more jobs, the grace for those at hand, then leave.
+        """Asks it to stop, as SIGTERM does: no new jobs, a grace period for the rest, then leave.
 
         May be called from any thread.
         """
         self._stopping.set()
         with self._changed:
             self._changed.notify_all()
-        # Once the server knows that this worker takes no more, what it gave out before arrives, and
-        # the open poll ends; at the latest after the second of these delays.
+        # Once the server knows that this worker takes no more jobs, those handed out before arrive,
+        # and the open poll ends; at the latest after the second of these delays.
         self._beat_now.set()
         self._after(_LATEST_END_OF_POLL, self._interrupt.fire)
 
     def run(self) -> None:
-        """Works until it is asked to end. Raises what makes it pointless to go on.
+        """Works until it is asked to stop. Raises permanent errors.
 
-        SIGTERM and SIGINT are taken over meanwhile where this is the main thread. A worker runs
+        Called on the main thread, it also handles SIGTERM and SIGINT meanwhile. A worker runs
         once.
         """
         before = self._take_signals()
@@ -123,7 +123,7 @@ class Worker:
             self._start(self._log_loop, "log")
             for number in range(self._capacity):
                 self._start(self._work_loop, f"job-{number}")
-            # In short steps: a signal's handler runs only between two of them on some systems.
+            # In short steps: on some systems a signal handler runs only between two of them.
             while not self._stopping.wait(0.5):
                 pass
             polling.join(_LATEST_END_OF_POLL + 1)
@@ -141,7 +141,7 @@ class Worker:
         if self._fatal is not None:
             raise self._fatal
 
-    # What the threads do.
+    # The work of the threads.
 
     def _poll_loop(self) -> None:
         failures = 0
@@ -159,7 +159,7 @@ class Worker:
                 "workerId": worker_id,
                 "free": free,
                 "waitSeconds": int(self._max_wait_seconds),
-                # What was given out beside these was lost on its way, and is given out once more.
+                # Other jobs that were handed out were lost on the way, and are handed out again.
                 "jobs": known,
             }
             try:
@@ -180,8 +180,8 @@ class Worker:
                 self._accept(given, worker_id)
             self._stop_jobs(answer)
             if answer.get("drain"):
-                # This server is being stopped: the next connection leads to another one, or to
-                # this one when it is back.
+                # This server is stopping: the next connection leads to another one, or to this one
+                # when it is back.
                 self._http.close()
                 self._stopping.wait(delay_after(failures))
                 failures += 1
@@ -211,7 +211,7 @@ class Worker:
             except (ApiError, *Unanswered) as error:
                 if not self._recovers(error, worker_id):
                     delay = delay_after(failures, getattr(error, "retry_after", None))
-                    # A lease is renewed in time whatever the backoff would like.
+                    # A lease is renewed in time, whatever the backoff.
                     delay = min(delay, self._heartbeat_seconds)
                     failures += 1
                     _log.warning("heartbeat: %s; trying again in %.1f s", error, delay)
@@ -234,12 +234,12 @@ class Worker:
             job = self._inbox.get()
             try:
                 path, body = job.work(self._tasks.get(job.task))
-                # What became of the job does not wait for all that it printed.
+                # The outcome of the job does not wait for all of its log lines.
                 job.log.flush(_LAST_LINES)
                 if not job.is_lost:
                     self._tell(job, path, body)
             except Exception:
-                # A defect of this package must cost one job and not the thread of many.
+                # A bug in this package must cost one job, and not the thread of many.
                 _log.exception("job %s of %s", job.id, job.task)
             finally:
                 with self._changed:
@@ -247,10 +247,10 @@ class Worker:
                         del self._jobs[job.id]
                     self._changed.notify_all()
 
-    # What they have in common.
+    # Shared by the threads.
 
     def _register(self, stale_id: str) -> None:
-        """Registers, unless another thread has done so since the worker was `stale_id`."""
+        """Registers, unless another thread has done that since the worker was `stale_id`."""
         with self._registration:
             if self._worker_id != stale_id:
                 return
@@ -264,7 +264,7 @@ class Worker:
             except Unanswered as error:
                 raise _Stopped from error
             if stale_id:
-                # The server has given its jobs to others.
+                # The server has given its jobs to other workers.
                 self._lose_all()
             self._heartbeat_seconds = float(answer["heartbeatSeconds"])
             self._max_wait_seconds = float(answer["maxWaitSeconds"])
@@ -272,11 +272,11 @@ class Worker:
             _log.info("registered as worker %s", self._worker_id)
 
     def _recovers(self, error: Exception, worker_id: str) -> bool:
-        """Does what an error of a poll or a heartbeat asks for; false to wait and try again."""
+        """Handles an error of a poll or a heartbeat; returns false to wait and try again."""
         if not isinstance(error, ApiError) or error.is_passing:
             return False
         if error.status != 404:
-            # It takes part in nothing any more, and what becomes of its jobs cannot be told.
+            # The worker no longer takes part, and the outcome of its jobs cannot be reported.
             self._lose_all()
             self._end_with(error)
             return True
@@ -292,13 +292,13 @@ class Worker:
         try:
             job = Job(given, self._http, worker_id, self._wake_logs.set)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            # Its lease ends, and the server gives it to another one.
+            # Its lease expires, and the server gives it to another worker.
             _log.error("a job that cannot be read: %s: %s", type(error).__name__, error)
             return
         with self._changed:
             there = self._jobs.get(job.id)
             if there is not None and there.token == job.token:
-                # Handed out a second time because the first answer seemed to be lost.
+                # Handed out again because the first answer seemed to be lost.
                 return
             self._jobs[job.id] = job
         if there is not None:
@@ -330,7 +330,7 @@ class Worker:
             if error.status in (404, 409):
                 _log.info("job %s is another's or has ended: %s", job.id, error)
             elif path == "complete" and error.status in (400, 413):
-                # An output that is too large, say. Another attempt would give the same.
+                # For example, an output that is too large. Another attempt would return the same.
                 said = f"the server refused the output: {error.message}"
                 self._tell(job, "fail", job.body(message=said, retry=False))
             else:
@@ -345,12 +345,12 @@ class Worker:
         _log.warning("the grace is over: %d jobs are given up", len(held))
         for job in held:
             job.cancel("the worker ends")
-        # Those that heed it still tell what became of them.
+        # Jobs that respond to it can still report their outcome.
         with self._changed:
             self._changed.wait_for(lambda: not self._jobs, _LEAVE_PATIENCE)
 
     def _leave(self) -> None:
-        # Nothing more is said of jobs.
+        # Nothing more is reported about jobs.
         self._ended.set()
         if isinstance(self._fatal, ApiError):
             return
@@ -367,7 +367,7 @@ class Worker:
                 delay = delay_after(failures)
                 failures += 1
                 if not passing or time.monotonic() + delay > deadline:
-                    # Its leases end by themselves.
+                    # Its leases expire on their own.
                     _log.warning("leave: %s", error)
                     return
                 time.sleep(delay)
@@ -378,7 +378,8 @@ class Worker:
         self.stop()
 
     def _start(self, what: Any, name: str) -> threading.Thread:
-        # Daemons: a function that does not end must not keep the process after its grace.
+        # Daemons: a function that does not end must not keep the process alive after the grace
+        # period.
         thread = threading.Thread(target=what, name=f"carillon-{name}", daemon=True)
         thread.start()
         return thread
@@ -393,14 +394,15 @@ class Worker:
             return {}
 
         def ask(_number: int, _frame: Any) -> None:
-            # A handler interrupts whatever holds a lock; another thread can wait for it.
+            # The handler may have interrupted code that holds a lock; another thread can wait for
+            # it.
             threading.Thread(target=self.stop, name="carillon-stop", daemon=True).start()
 
         return {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
 
 
 class _Stopped(Exception):
-    """The worker was asked to end before there was anything to end."""
+    """The worker was asked to stop before it had begun any work."""
 
 
 def _retries(error: Exception, delay: float) -> None:

@@ -14,7 +14,7 @@ pub(crate) use operations::{
     update_alert_rule,
 };
 
-/// What goes on, or what was over, the newest first.
+/// Alerts that are firing, or those that have ended, newest first.
 pub(crate) fn list(
     namespace: String,
     open: bool,
@@ -78,7 +78,7 @@ pub(crate) fn create_channel(
     Ask::new::<CreateAlertChannel>(create_alert_channel::Variables { input, key: Some(key) })
 }
 
-/// What is not given stays as it is.
+/// Absent fields keep their current values.
 pub(crate) fn update_channel(input: update_alert_channel::UpdateAlertChannelInput) -> Ask<String> {
     let absent = [("url", input.url.is_none()), ("signingSecret", input.signing_secret.is_none())];
     let ask = Ask::new::<UpdateAlertChannel>(update_alert_channel::Variables { input });
@@ -92,7 +92,7 @@ pub(crate) fn delete_channel(id: String) -> Ask<String> {
     Ask::new::<DeleteAlertChannel>(delete_alert_channel::Variables { id })
 }
 
-/// Answers the id of the message that is sent.
+/// Returns the id of the test message.
 pub(crate) fn test_channel(id: String) -> Ask<String> {
     Ask::new::<TestAlertChannel>(test_alert_channel::Variables { id })
 }

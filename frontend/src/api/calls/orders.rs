@@ -1,6 +1,6 @@
-//! Orders for schedules: one of them, or all that a search finds.
+//! Actions on schedules: on one of them, or on all that a search finds.
 //!
-//! Each answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.
+//! Each returns the id of what it made or changed. A `key` makes it take effect once, however often it is sent.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub(crate) fn update_schedule(
     input: operations::update_schedule::UpdateScheduleInput,
 ) -> Ask<String> {
     let ask = Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input });
-    // No form has it yet, and a null would take it away.
+    // No form has this field yet, and a null would remove its value.
     ask.without("/variables/input", "ping")
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn test_call(input: operations::test_call::TestCallInput) -> Ask<Test
     Ask::new::<operations::TestCall>(operations::test_call::Variables { input })
 }
 
-/// Answers the new run's id.
+/// Returns the new run's id.
 pub(crate) fn trigger_schedule(
     id: String,
     context: Option<Value>,
@@ -72,13 +72,13 @@ pub(crate) fn set_favourite(schedule_id: String, is_favourite: bool) -> Ask<Stri
     Ask::new::<operations::SetFavourite>(variables)
 }
 
-/// Leaves out the next fires.
+/// Skips the next fires.
 pub(crate) fn skip_next(id: String, count: i64, reason: String, key: String) -> Ask<String> {
     let key = Some(key);
     Ask::new::<operations::SkipNext>(operations::skip_next::Variables { id, count, reason, key })
 }
 
-/// Makes an earlier version the next one.
+/// Restores an earlier version, as a new one.
 pub(crate) fn rollback_schedule(
     id: String,
     to_version: i64,
@@ -96,13 +96,13 @@ pub(crate) fn rollback_schedule(
     })
 }
 
-/// Brings a deleted schedule back.
+/// Restores a deleted schedule.
 pub(crate) fn undelete_schedule(id: String, key: String) -> Ask<String> {
     let key = Some(key);
     Ask::new::<operations::UndeleteSchedule>(operations::undelete_schedule::Variables { id, key })
 }
 
-/// What an order for many is to do.
+/// A bulk action on schedules.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
     Pause { reason: String, until: Option<Moment> },
@@ -112,8 +112,8 @@ pub(crate) enum Order {
     Delete { reason: Option<String> },
 }
 
-/// Whom it is for: all schedules of a namespace that a search finds. With an expected count another number is a conflict;
-/// without one it is only counted.
+/// The schedules of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
+/// number is a conflict; without it, the action is a dry run that only counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Many {
     pub(crate) namespace: String,
@@ -121,7 +121,7 @@ pub(crate) struct Many {
     pub(crate) expected_count: Option<i64>,
 }
 
-/// An order for many schedules, or what it would do.
+/// Performs a bulk action on schedules, or previews its effect.
 pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
     use operations::{
         delete_schedules, pause_schedules, resume_schedules, skip_next_of_schedules,
@@ -137,7 +137,7 @@ pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<Many
             }
         };
     }
-    // A dry run with the key of the order would be answered in its place.
+    // A dry run sends no key: with the action's key, its answer would be replayed for the action itself.
     let key = many.expected_count.map(|_| key);
     match order {
         Order::Pause { reason, until } => {

@@ -1,4 +1,4 @@
-//! Calendars, backfills, groups, workflows, modules, and what is to come.
+//! Calendars, backfills, groups, workflows, modules, and upcoming fires.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace })
 }
 
-/// The first two hundred schedules, with the calendars that they name.
+/// The first two hundred schedules, with the calendars that they refer to.
 pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
     Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, after: None })
 }
@@ -51,7 +51,7 @@ pub(crate) fn backfill(id: String, after: Option<String>) -> Ask<BackfillDetail>
     Ask::new::<BackfillOne>(backfill_one::Variables { id, after })
 }
 
-/// What a backfill is to run.
+/// The range and options of a backfill.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BackfillOrderOf {
     pub(crate) schedule_id: String,
@@ -60,7 +60,7 @@ pub(crate) struct BackfillOrderOf {
     pub(crate) mode: BackfillMode,
 }
 
-/// `standing` narrows the list; without one it is what would run.
+/// `standing` filters the list; without it, the list contains the instants that would run.
 pub(crate) fn preview_backfill(
     order: BackfillOrderOf,
     standing: Option<BackfillStanding>,
@@ -112,7 +112,7 @@ pub(crate) fn cancel_backfill(id: String, reason: Option<String>) -> Ask<String>
     Ask::new::<CancelBackfill>(cancel_backfill::Variables { id, reason })
 }
 
-/// Schedules by name: those that a search finds, or that run a workflow.
+/// The names of the schedules that a search finds, or that run a workflow.
 pub(crate) fn schedule_names(
     namespace: String,
     search: Option<String>,
@@ -175,13 +175,13 @@ pub(crate) fn workflow(id: String) -> Ask<Workflow> {
     Ask::new::<WorkflowOne>(workflow_one::Variables { id })
 }
 
-/// A workflow as its editor reads it: with everything that a change of it has to send back.
+/// A workflow as its editor reads it, with every field that an update has to send back.
 pub(crate) fn workflow_definition(id: String) -> Ask<WorkflowDefinition> {
     Ask::new::<operations::WorkflowDefinition>(workflow_definition::Variables { id })
 }
 
-/// `definition` has the fields of the input, but for the namespace. Its tasks are JSON that the editor has read with
-/// types of its own.
+/// `definition` has the fields of the input except the namespace. Its tasks are JSON, which the editor reads into its
+/// own types.
 pub(crate) fn create_workflow(namespace: String, definition: Value, key: String) -> Ask<String> {
     let input = create_workflow::CreateWorkflowInput {
         namespace,
@@ -195,7 +195,7 @@ pub(crate) fn create_workflow(namespace: String, definition: Value, key: String)
         .with("/variables/input", definition)
 }
 
-/// A change to the version that was read; `definition` as for a new one.
+/// Updates the version that was read; `definition` is as for a new workflow.
 pub(crate) fn update_workflow(
     id: String,
     expected_version: i64,
@@ -237,18 +237,18 @@ pub(crate) fn export(
     Ask::new::<ExportModules>(export_modules::Variables { namespace, module, search })
 }
 
-/// Only says what would happen.
+/// Only reports what a deployment would change.
 pub(crate) fn plan(source: String, prune: bool, adopt: bool) -> Ask<Plan> {
     Ask::new::<PlanModule>(plan_module::Variables { source, prune, adopt })
 }
 
-/// Answers the module's name.
+/// Returns the module's name.
 pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> Ask<String> {
     let (reason, key) = (None, Some(key));
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
 }
 
-/// What is to come within some hours, and the first fires of it.
+/// The fires of the coming hours: their counts, and the first of them.
 pub(crate) fn upcoming(
     namespace: String,
     from: Option<Moment>,
@@ -258,7 +258,7 @@ pub(crate) fn upcoming(
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
 }
 
-/// The schedules that a search finds, with what they do from an instant on.
+/// The schedules that a search finds, with their fires from an instant on.
 pub(crate) fn zone_fires(
     namespace: String,
     search: String,

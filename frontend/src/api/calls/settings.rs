@@ -28,13 +28,13 @@ pub(crate) fn delete_secret(namespace: String, name: String) -> Ask<String> {
     Ask::new::<DeleteSecret>(delete_secret::Variables { namespace, name })
 }
 
-/// One's own tokens, or those of all.
+/// The caller's own tokens, or those of all users.
 pub(crate) fn tokens(all: bool, place: Place, size: usize) -> Ask<Page<model::ApiToken>> {
     let (first, after) = place.forward(size);
     Ask::new::<ApiTokens>(api_tokens::Variables { all, first, after })
 }
 
-/// Answers the token itself. Without a key: repeated, it would not be shown again.
+/// Returns the token itself. Takes no idempotency key: a repeated call could not show the token again.
 pub(crate) fn create_token(input: create_api_token::CreateApiTokenInput) -> Ask<String> {
     Ask::new::<CreateApiToken>(create_api_token::Variables { input })
 }
@@ -43,7 +43,7 @@ pub(crate) fn revoke_token(id: String) -> Ask<String> {
     Ask::new::<RevokeApiToken>(revoke_api_token::Variables { id })
 }
 
-/// One's own sessions, or those of a user.
+/// The caller's own sessions, or those of a user.
 pub(crate) fn sessions(user_id: Option<String>) -> Ask<Vec<model::Session>> {
     Ask::new::<Sessions>(sessions::Variables { user_id })
 }
@@ -136,7 +136,7 @@ pub(crate) fn remove_membership(user: String, namespace: String) -> Ask<String> 
     Ask::new::<RemoveMembership>(remove_membership::Variables { user, namespace })
 }
 
-/// The first two hundred namespaces in which one may do something.
+/// The first two hundred namespaces in which the caller has a role.
 pub(crate) fn namespaces() -> Ask<Vec<model::Namespace>> {
     Ask::new::<NamespaceList>(namespace_list::Variables)
 }
@@ -145,7 +145,7 @@ pub(crate) fn retention(namespace: String) -> Ask<model::Retention> {
     Ask::new::<Retention>(retention::Variables { namespace })
 }
 
-/// What the next round would remove if the namespace kept history for so many days.
+/// What the next retention round would remove if the namespace kept history for this many days.
 pub(crate) fn retention_preview(namespace: String, days: i64) -> Ask<model::RetentionPreview> {
     let change = retention_preview::RetentionChangeInput {
         namespace: namespace.clone(),
@@ -180,7 +180,7 @@ pub(crate) fn feeds() -> Ask<Vec<CalendarFeed>> {
     Ask::new::<CalendarFeeds>(calendar_feeds::Variables)
 }
 
-/// Answers the feed's path. Without a key: repeated, it would not be shown again.
+/// Returns the feed's path. Takes no idempotency key: a repeated call could not show the path again.
 pub(crate) fn create_feed(input: create_calendar_feed::CreateCalendarFeedInput) -> Ask<String> {
     Ask::new::<CreateCalendarFeed>(create_calendar_feed::Variables { input })
 }

@@ -1,4 +1,4 @@
-//! Programs that pull tasks, and their queues.
+//! Workers, and the queues that they pull jobs from.
 
 use crate::{
     api::{Ask, operations::workers::*},
@@ -9,7 +9,7 @@ pub(crate) fn workers(namespace: String) -> Ask<Pulling> {
     Ask::new::<Workers>(workers::Variables { namespace })
 }
 
-/// Without a number the queue has no limit any more.
+/// Without a number, the queue's limit is removed.
 pub(crate) fn limit_queue(namespace: String, name: String, max_jobs: Option<i64>) -> Ask<String> {
     Ask::new::<LimitWorkerQueue>(limit_worker_queue::Variables { namespace, name, max_jobs })
 }

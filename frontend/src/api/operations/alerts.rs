@@ -1,4 +1,4 @@
-//! The operations of the alerts' pages.
+//! The operations of the alert pages.
 
 use graphql_client::GraphQLQuery;
 

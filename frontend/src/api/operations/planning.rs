@@ -1,4 +1,4 @@
-//! The operations of the pages of Plan and Build.
+//! The operations of the pages under Plan and Build.
 
 use graphql_client::GraphQLQuery;
 

@@ -1,4 +1,4 @@
-//! The operations of the settings' pages.
+//! The operations of the settings pages.
 
 use graphql_client::GraphQLQuery;
 

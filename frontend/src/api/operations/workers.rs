@@ -1,4 +1,4 @@
-//! The operations about programs that pull tasks.
+//! The operations about workers and their queues.
 
 use graphql_client::GraphQLQuery;
 

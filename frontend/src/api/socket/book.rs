@@ -1,7 +1,7 @@
-//! Who is subscribed to what, and from where on (pure).
+//! The subscriptions, and the cursor from which each continues (pure).
 //!
-//! A subscriber keeps its id; what goes over the wire gets a new one each time, because the server may still have something
-//! to say about the last.
+//! A subscriber keeps its id. Its id on the wire is new each time, because the server may still send messages about
+//! the previous one.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -10,20 +10,20 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What a subscriber hears.
+/// A message to a subscriber.
 pub(crate) enum Notice {
-    /// An event's data. The answer is its cursor.
+    /// An event's data. The listener returns its cursor.
     Event(Value),
-    /// Events may have been missed: load afresh.
+    /// Events may have been missed: reload.
     Gap,
 }
 
 type Listen = Rc<dyn Fn(Notice) -> Option<String>>;
 
-/// Who wants to hear of something.
+/// A subscription and its listener.
 pub(crate) struct Subscriber {
     pub(crate) payload: Value,
-    /// Whether the feed comes to an end by itself. Any other that ends is asked for again.
+    /// Whether the server completes the feed. Any other feed that ends is subscribed to again.
     pub(crate) ends: bool,
     pub(crate) listen: Listen,
 }
@@ -41,7 +41,7 @@ struct Entry {
 pub(super) struct Book {
     entries: BTreeMap<u64, Entry>,
     last_id: u64,
-    /// The pings that are under way, and which subscription each of them follows.
+    /// The pings in flight, and the subscription that each of them follows.
     pings: VecDeque<Option<u64>>,
 }
 
@@ -52,7 +52,7 @@ impl Book {
         self.last_id
     }
 
-    /// Answers the id on the wire.
+    /// Returns the id on the wire.
     pub(super) fn leave(&mut self, id: u64) -> Option<u64> {
         self.entries.remove(&id).map(|entry| entry.wire)
     }
@@ -61,7 +61,7 @@ impl Book {
         self.entries.keys().copied().collect()
     }
 
-    /// The message that subscribes, and whether it says nothing of where to begin.
+    /// The message that subscribes, and whether it lacks a cursor to continue from.
     pub(super) fn subscribe(&mut self, id: u64) -> Option<(Value, bool)> {
         let entry = self.entries.get_mut(&id)?;
         self.last_id += 1;
@@ -77,7 +77,7 @@ impl Book {
         self.pings.push_back(opens);
     }
 
-    /// Pings are answered in their order. Answers the subscription that is open now.
+    /// Pongs arrive in the order of the pings. Returns the subscription that is now known to be active.
     pub(super) fn pong(&mut self) -> Option<u64> {
         self.pings.pop_front().flatten()
     }
@@ -95,7 +95,7 @@ impl Book {
         self.entries.get(&id).map(|entry| entry.subscriber.listen.clone())
     }
 
-    /// The next subscription goes on behind this event.
+    /// The next subscription continues after this event.
     pub(super) fn seen(&mut self, id: u64, cursor: String) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.since = Some(cursor);
@@ -103,7 +103,7 @@ impl Book {
         }
     }
 
-    /// Answers who is to be subscribed again, and how often that has been tried.
+    /// Returns the subscriber to subscribe again, and how often that has been tried.
     pub(super) fn refused(&mut self, wire: u64) -> Option<(u64, u32)> {
         let (id, entry) = self.entries.iter_mut().find(|(_, entry)| entry.wire == wire)?;
         entry.since = None;
@@ -112,7 +112,7 @@ impl Book {
         Some((*id, entry.tries))
     }
 
-    /// The same, for a feed that has ended and should not have.
+    /// The same, for a feed that ended although it should not have.
     pub(super) fn completed(&mut self, wire: u64) -> Option<(u64, u32)> {
         let (id, entry) = self.entries.iter_mut().find(|(_, entry)| entry.wire == wire)?;
         let id = *id;
@@ -161,7 +161,7 @@ mod tests {
         let (second, is_blind) = book.subscribe(id).unwrap();
         assert!(is_blind);
         assert_ne!(wire(&first), wire(&second));
-        // The server says of the first one that it is complete, too.
+        // The server also sends a `complete` for the first one.
         assert_eq!(book.completed(wire(&first)), None);
         assert!(book.listener(wire(&second)).is_some());
     }

@@ -1,4 +1,4 @@
-//! One connection, from handshake to end. It only hears and speaks; what it means is the socket's to know.
+//! One connection, from handshake to end. It only sends and receives; the socket interprets the messages.
 
 use leptos::prelude::window;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::Socket;
 
 const PROTOCOL: &str = "graphql-transport-ws";
 
-/// Closes when dropped; nothing is heard of it then.
+/// Closes when dropped; no message is delivered after that.
 pub(super) struct Line {
     socket: WebSocket,
     _opened: Closure<dyn Fn()>,
@@ -39,7 +39,7 @@ impl Line {
         Some(Self { socket, _opened: opened, _heard: heard, _closed: closed })
     }
 
-    /// What cannot be sent is sent again on the next line, or does not matter.
+    /// A message that cannot be sent is sent again on the next connection, or does not matter.
     pub(super) fn send(&self, message: &Value) {
         say(&self.socket, message);
     }

@@ -1,8 +1,8 @@
-//! A line in the search language, as text and as chips: two views of one query.
+//! A search line, as text and as chips: two views of one query.
 //!
-//! What is typed is sought and completed while one types: first the names of fields, then their
-//! values. Each term is a chip below, to be taken out by a press. Views are queries with a name. What the server refuses
-//! stands under the line, with the place marked.
+//! Typing searches and completes at once: first the names of fields, then their values. Each term is shown as a chip
+//! below; clicking a chip removes the term. Views are queries with a name. An error that the server reports is shown
+//! under the line, with the wrong part marked.
 //!
 //! - `terms`: the terms of a query, and how one is completed (pure)
 
@@ -21,21 +21,21 @@ use crate::model::Failure;
 /// A query with a name.
 pub(crate) type QueryView = (&'static str, &'static str);
 
-/// The views that a person keeps of a page: each with its id, name and query.
+/// The user's saved views of a page: each with its id, name and query.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnViews {
     pub(crate) views: Signal<Vec<(String, String, String)>>,
-    /// Keeps a query under a name.
+    /// Saves a query under a name.
     pub(crate) save: Callback<(String, String)>,
     pub(crate) forget: Callback<String>,
 }
 
-/// Each of them, and a field that keeps what is sought now.
+/// The user's saved views, and a field that saves the current search.
 fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> AnyView {
     let name = RwSignal::new(String::new());
     let chips = live(move || {
         let chip = |(id, name, query): (String, String, String)| {
-            let (sought, forgotten) = (query.clone(), format!("Forget the view {name}"));
+            let (sought, forgotten) = (query.clone(), format!("Remove the view {name}"));
             let is_shown = move || value.with(|value| *value == sought).to_string();
             let wanted = query.clone();
             let show = move |_| search.run(wanted.clone());
@@ -73,7 +73,7 @@ fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> 
     view! { {chips}{save} }.into_any()
 }
 
-/// The terms of the search, each with a way to take it out.
+/// The terms of the search, each with a button that removes it.
 fn chips(value: Signal<String>, search: Callback<String>) -> AnyView {
     live(move || {
         let text = value.get();
@@ -94,7 +94,7 @@ fn chips(value: Signal<String>, search: Callback<String>) -> AnyView {
     })
 }
 
-/// The views that are offered; the one that is shown is pressed.
+/// The predefined views; the current one is shown as pressed.
 fn view_buttons(
     views: &'static [QueryView],
     value: Signal<String>,
@@ -110,7 +110,7 @@ fn view_buttons(
     views.iter().copied().map(view).collect()
 }
 
-/// The completions of what is typed. One that is pressed is taken.
+/// The completions of the typed text. Clicking one accepts it.
 fn offer_list(
     offers: Memo<Option<Vec<terms::Offer>>>,
     active: RwSignal<Option<usize>>,
@@ -121,7 +121,7 @@ fn offer_list(
         let option = |(at, offer): (usize, &terms::Offer)| {
             let text = offer.text.clone();
             let press = move |event: leptos::ev::MouseEvent| {
-                // The field keeps the focus.
+                // Keep the focus in the field.
                 event.prevent_default();
                 take(text.clone());
             };
@@ -148,17 +148,17 @@ fn offer_list(
 pub(crate) fn QueryBar(
     label: &'static str,
     placeholder: &'static str,
-    /// What is sought now.
+    /// The current search.
     #[prop(into)]
     value: Signal<String>,
     #[prop(into)] loading: Waiting,
     search: Callback<String>,
     fields: &'static [QueryField],
     views: &'static [QueryView],
-    /// Views that the person keeps, and the ways to keep this one and to forget one.
+    /// The user's saved views, with the callbacks to save this query and to delete a view.
     #[prop(optional)]
     own: Option<OwnViews>,
-    /// Values that are known of fields, beside those that never change: tags, workflows.
+    /// Known values of fields whose values change: tags, workflows.
     #[prop(into, optional)]
     known: Signal<Vec<(&'static str, Vec<String>)>>,
 ) -> impl IntoView {
@@ -166,7 +166,7 @@ pub(crate) fn QueryBar(
     let typed = RwSignal::new(None::<String>);
     let active = RwSignal::new(None::<usize>);
     let typing = use_typing(search);
-    // Offers are made while one types, and are gone when one is taken.
+    // Completions are offered while the user types, and disappear once one is accepted.
     let offers = Memo::new(move |_| {
         let text = typed.get()?;
         Some(complete(&text, fields, &known.get())).filter(|offers| !offers.is_empty())

@@ -1,6 +1,6 @@
 //! The terms of a query, and how one is completed.
 
-/// A field of the search language, and the values that it can have where there are few.
+/// A field of the search language, and its possible values if there are few.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryField {
     pub(crate) name: &'static str,
@@ -8,7 +8,7 @@ pub(crate) struct QueryField {
     pub(crate) values: &'static [&'static str],
 }
 
-/// A way to go on: the whole query with it, its words, and what it means.
+/// A completion: the whole query with it, its label, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) text: String,
@@ -16,10 +16,10 @@ pub(super) struct Offer {
     pub(super) hint: &'static str,
 }
 
-/// At most so many offers are made at once.
+/// Maximum number of completions that are offered at once.
 const OFFERS: usize = 8;
 
-/// The terms: spaces divide them, unless they stand in quotes.
+/// Splits a query into terms at spaces, except inside quotes.
 pub(super) fn terms(query: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
@@ -51,7 +51,7 @@ pub(super) fn without(query: &str, at: usize) -> String {
     rest.join(" ")
 }
 
-/// The ways to go on from the last term: the fields that begin so, or the values of its field.
+/// The completions of the last term: fields that begin with it, or values of its field.
 pub(super) fn complete(
     query: &str,
     fields: &[QueryField],
@@ -76,7 +76,7 @@ pub(super) fn complete(
             .collect();
     };
     let Some(field) = fields.iter().find(|field| field.name == name) else { return Vec::new() };
-    // Behind a comma another value begins.
+    // After a comma, another value begins.
     let (before, begun) = match typed.rsplit_once(',') {
         Some((before, begun)) => (format!("{before},"), begun),
         None => (String::new(), typed),

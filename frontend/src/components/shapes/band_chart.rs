@@ -1,4 +1,4 @@
-//! Lengths of time over time: the band between the half and the 95th of a hundred, with a line for the 99th.
+//! Durations over time: the band between p50 and p95, with a line for p99.
 
 use leptos::prelude::*;
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::time::duration;
 
-/// One step of time; nothing where nothing was measured.
+/// One step of time; `None` where nothing was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Band {
-    /// When it is, in words.
+    /// Its time, in words.
     pub(crate) name: String,
     pub(crate) href: Option<String>,
     /// p50, p95 and p99 in milliseconds.
@@ -74,7 +74,7 @@ pub(crate) fn band_chart(
 
 type Point = (usize, [i64; 3]);
 
-/// The steps that follow each other without one in which nothing was measured.
+/// Runs of consecutive steps that have measurements.
 fn stretches(values: &[Option<[i64; 3]>]) -> Vec<Vec<Point>> {
     let mut stretches: Vec<Vec<Point>> = Vec::new();
     let mut is_open = false;
@@ -98,7 +98,7 @@ fn place((index, millis): &Point, which: usize, count: usize, top: i64) -> (f64,
     (short(x), short(x + width), short(y))
 }
 
-/// A line in steps: each value holds for the whole of its step.
+/// A stepped line: each value holds for its whole step.
 fn path(stretch: &[Point], which: usize, count: usize, top: i64) -> String {
     let step = |(index, point): (usize, &Point)| {
         let (from, to, y) = place(point, which, count, top);
@@ -108,7 +108,7 @@ fn path(stretch: &[Point], which: usize, count: usize, top: i64) -> String {
     stretch.iter().enumerate().map(step).collect()
 }
 
-/// From the line of p50 on the way there to that of p95 on the way back.
+/// The area between the lines of p50 and p95: there along one, back along the other.
 fn area(stretch: &[Point], count: usize, top: i64) -> String {
     let back = stretch.iter().rev().map(|point| {
         let (from, _, y) = place(point, 1, count, top);

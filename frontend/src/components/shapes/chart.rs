@@ -1,4 +1,5 @@
-//! What all charts over time share: the plot between its axes, what is pointed at in words, the legend, and the twin.
+//! What all charts over time share: the plot between its axes, the text for the column under the pointer, the legend,
+//! and the text twin.
 
 use leptos::{html, prelude::*};
 
@@ -7,28 +8,28 @@ use super::{
     twin::{Twin, twin},
 };
 
-/// The plot's length and height in the drawing's own units; it is stretched to the room that there is.
+/// The plot's length and height in the drawing's own units; it is stretched to the available space.
 pub(super) const LENGTH: f64 = 1_000.0;
 pub(super) const HEIGHT: f64 = 100.0;
 
 /// A chart around its drawing.
 pub(super) struct Chart {
-    /// What is shown, in a sentence: what screen readers say.
+    /// The chart in one sentence, for screen readers.
     pub(super) summary: String,
-    /// The upper end of the scale and the middle of it, in words.
+    /// The upper end and the middle of the scale, in words.
     pub(super) top: String,
     pub(super) middle: String,
-    /// Words under the plot, evenly apart; the first and the last stand at its ends.
+    /// Labels under the plot, evenly spaced; the first and the last are at its ends.
     pub(super) axis: Vec<String>,
-    /// States, or names of lines, with their words.
+    /// States, or names of lines, with their labels.
     pub(super) legend: Vec<(&'static str, &'static str)>,
-    /// What each column says when it is pointed at.
+    /// The text of each column, shown when the pointer is over it.
     pub(super) readout: Vec<String>,
     pub(super) drawing: AnyView,
     pub(super) twin: Twin,
 }
 
-/// Draws it. Dragging over columns hands over the first and the last of them.
+/// Draws the chart. Dragging over columns calls `chosen` with the first and the last of them.
 pub(super) fn chart(chart: Chart, drag: Drag, chosen: Callback<(usize, usize)>) -> AnyView {
     let plot = NodeRef::<html::Div>::new();
     let count = chart.readout.len();

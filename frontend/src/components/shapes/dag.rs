@@ -1,4 +1,4 @@
-//! Tasks and what each of them needs, as a graph that one can move and enlarge; over 30 tasks with a map of all of it.
+//! Tasks and their dependencies, as a graph that can be panned and zoomed; with a minimap above 30 tasks.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
@@ -7,7 +7,7 @@ use super::dag_layout::{Layout, NODE_HEIGHT, NODE_WIDTH, layout};
 const MAP_FROM: usize = 30;
 const STEP: f64 = 1.25;
 const NAME_LENGTH: usize = 21;
-/// At least so much is seen: a graph of one task is not blown up to the width of the page.
+/// The minimum visible width: a graph of one task is not scaled up to the width of the page.
 const LEAST_WIDTH: f64 = 2.5 * NODE_WIDTH;
 
 /// One task.
@@ -21,16 +21,16 @@ pub(crate) struct DagNode {
     pub(crate) needs: Vec<String>,
 }
 
-/// How the graph is looked at. It outlives the graph's data, which changes while tasks run.
+/// The pan and zoom of the graph. It outlives the graph's data, which changes while tasks run.
 #[derive(Clone, Copy)]
 pub(crate) struct DagView {
     zoom: RwSignal<f64>,
-    /// How far it is moved, in the graph's own units.
+    /// How far the graph is panned, in its own units.
     moved: RwSignal<(f64, f64)>,
     held: StoredValue<Option<(i32, i32)>>,
 }
 
-/// For one graph.
+/// Creates the view state of one graph.
 pub(crate) fn use_dag_view() -> DagView {
     DagView {
         zoom: RwSignal::new(1.0),
@@ -53,7 +53,7 @@ impl DagView {
         self.moved.update(|moved| *moved = (moved.0 + x, moved.1 + y));
     }
 
-    /// What is seen of a graph: its corner and its size.
+    /// The visible part of a graph: its corner and its size.
     fn window(self, width: f64, height: f64) -> (f64, f64, f64, f64) {
         let (zoom, (x, y)) = (self.zoom.get(), self.moved.get());
         let (seen_width, seen_height) = (width.max(LEAST_WIDTH) / zoom, height / zoom);
@@ -61,7 +61,7 @@ impl DagView {
     }
 }
 
-/// Draws the graph. What is chosen is a node's name, or nothing.
+/// Draws the graph. The selection is a node's name, or nothing.
 pub(crate) fn dag(
     nodes: &[DagNode],
     chosen: &str,
@@ -135,7 +135,7 @@ pub(crate) fn dag(
     .into_any()
 }
 
-/// For each node the places of those that it needs.
+/// For each node, the indices of the nodes that it needs.
 fn needs(nodes: &[DagNode]) -> Vec<Vec<usize>> {
     let place = |name: &String| nodes.iter().position(|node| node.name == *name);
     nodes.iter().map(|node| node.needs.iter().filter_map(place).collect()).collect()
@@ -173,7 +173,7 @@ fn box_of(node: &DagNode, (x, y): (f64, f64), chosen: &str, choose: Callback<Str
             <title>{node.name.clone()}</title>
             <rect x=x y=y width=NODE_WIDTH height=NODE_HEIGHT rx="7"/>
             <circle cx=x + 15.0 cy=y + 16.0 r="4"/>
-            // The blank keeps the two apart in the text that is seen, which the label repeats.
+            // The trailing space separates the two in the visible text, which the label repeats.
             <text class="dag-name" x=x + 26.0 y=y + 20.0>{format!("{} ", cut(&node.name))}</text>
             <text class="dag-word" x=x + 26.0 y=y + 35.0>{node.word.clone()}</text>
         </g>
@@ -181,7 +181,7 @@ fn box_of(node: &DagNode, (x, y): (f64, f64), chosen: &str, choose: Callback<Str
     .into_any()
 }
 
-/// What is seen of a node, as one may say it to the computer; then the rest.
+/// The visible text of a node first, so that voice control finds it; then the rest.
 fn label(node: &DagNode) -> String {
     let needs = if node.needs.is_empty() {
         "needs nothing".to_owned()
@@ -193,7 +193,7 @@ fn label(node: &DagNode) -> String {
     format!("{shown}, {}; {full}{needs}", node.word.to_lowercase())
 }
 
-/// A name that fits into a node.
+/// A name, shortened to fit into a node.
 fn cut(name: &str) -> String {
     if name.chars().count() <= NAME_LENGTH {
         return name.to_owned();
@@ -202,7 +202,7 @@ fn cut(name: &str) -> String {
     format!("{short}…")
 }
 
-/// All of it in small, with what is seen of it.
+/// A minimap of the whole graph, with the visible part marked.
 fn map(nodes: &[DagNode], layout: &Layout, look: DagView) -> AnyView {
     let (width, height) = (layout.width, layout.height);
     let dots = nodes.iter().zip(&layout.places).map(|(node, (x, y))| {

@@ -1,14 +1,15 @@
-//! Where the tasks of a graph stand: in columns by how much must be over before them, and in each column near what they need.
+//! The layout of a graph: nodes in columns by the number of tasks that must end before them, and in each column near
+//! the nodes that they need.
 
 pub(super) const NODE_WIDTH: f64 = 168.0;
 pub(super) const NODE_HEIGHT: f64 = 44.0;
 const GAP_X: f64 = 56.0;
 const GAP_Y: f64 = 20.0;
 pub(super) const MARGIN: f64 = 16.0;
-/// How often the columns are put in order by what stands before and behind them.
+/// How often the columns are reordered by their neighbours on both sides.
 const SWEEPS: usize = 4;
 
-/// The left upper corner of each node, and the size of the whole.
+/// The top left corner of each node, and the size of the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Layout {
     pub(super) places: Vec<(f64, f64)>,
@@ -16,7 +17,7 @@ pub(super) struct Layout {
     pub(super) height: f64,
 }
 
-/// `needs` are for each node the nodes that must be over before it.
+/// `needs` contains, for each node, the nodes that must end before it.
 pub(super) fn layout(needs: &[Vec<usize>]) -> Layout {
     let columns = in_order(columns(&depths(needs)), needs);
     let tallest = columns.iter().map(Vec::len).max().unwrap_or(0) as f64;
@@ -38,7 +39,8 @@ pub(super) fn layout(needs: &[Vec<usize>]) -> Layout {
     Layout { places, width: width.max(NODE_WIDTH + 2.0 * MARGIN), height }
 }
 
-/// For each node the longest way to it. A circle, which the server refuses, ends after as many steps as there are nodes.
+/// The longest path to each node. In a cycle, which the server refuses, the search ends after as many steps as there
+/// are nodes.
 fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     let mut depths = vec![0_usize; needs.len()];
     for _ in 0..needs.len() {
@@ -68,7 +70,8 @@ fn columns(depths: &[usize]) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Each column by the middle of what its nodes need, then by the middle of what needs them: lines cross less.
+/// Sorts each column by the average position of the nodes that it needs, then by those that need it: fewer lines
+/// cross.
 fn in_order(mut columns: Vec<Vec<usize>>, needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut needed_by = vec![Vec::new(); needs.len()];
     for (node, before) in needs.iter().enumerate() {
@@ -99,7 +102,7 @@ fn in_order(mut columns: Vec<Vec<usize>>, needs: &[Vec<usize>]) -> Vec<Vec<usize
     columns
 }
 
-/// Where each node stands in its column, from its middle.
+/// The position of each node in its column, relative to the column's middle.
 fn rows(columns: &[Vec<usize>], count: usize) -> Vec<f64> {
     let mut rows = vec![0.0; count];
     for column in columns {

@@ -1,8 +1,8 @@
-//! A range of a chart's columns, chosen by dragging over them.
+//! A range of a chart's columns, selected by dragging over them.
 
 use leptos::{ev::PointerEvent, html, prelude::*};
 
-/// What is dragged over, and what is pointed at. It outlives the chart's data, which may change while one drags.
+/// The dragged range and the column under the pointer. It outlives the chart's data, which may change during a drag.
 #[derive(Clone, Copy)]
 pub(crate) struct Drag {
     /// The column that the pointer went down on.
@@ -11,13 +11,13 @@ pub(crate) struct Drag {
     pub(super) at: RwSignal<Option<usize>>,
 }
 
-/// For one chart.
+/// Creates the drag state of one chart.
 pub(crate) fn use_drag() -> Drag {
     Drag { begun: RwSignal::new(None), at: RwSignal::new(None) }
 }
 
 impl Drag {
-    /// The first and the last column of what is dragged over; tracked.
+    /// The first and the last column of the dragged range; tracked.
     pub(super) fn range(self) -> Option<(usize, usize)> {
         let (begun, at) = (self.begun.get()?, self.at.get()?);
         Some((begun.min(at), begun.max(at)))
@@ -42,7 +42,7 @@ impl Drag {
         }
     }
 
-    /// The pointer is up: hands over what was dragged.
+    /// The pointer was released: calls `chosen` with the dragged range.
     pub(super) fn up(self, chosen: Callback<(usize, usize)>) {
         let range = untrack(|| self.range());
         self.leave();
@@ -56,7 +56,7 @@ impl Drag {
         self.at.set(None);
     }
 
-    /// The pointer has gone away without having pressed anything.
+    /// The pointer has left the plot without having been pressed.
     pub(super) fn out(self) {
         if self.begun.get_untracked().is_none() {
             self.at.set(None);
@@ -69,7 +69,7 @@ fn column_under(event: &PointerEvent, plot: NodeRef<html::Div>, count: usize) ->
     column(event.offset_x(), width, count)
 }
 
-/// The column at a place of a plot that is `width` wide; beyond its ends the first or the last.
+/// The column at `x` in a plot of this width; positions outside it give the first or the last.
 fn column(x: i32, width: i32, count: usize) -> Option<usize> {
     if width <= 0 || count == 0 {
         return None;

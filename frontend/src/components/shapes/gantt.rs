@@ -1,4 +1,4 @@
-//! Who was at work when: a row for each task, a bar for each attempt.
+//! Tasks over time: a row for each task, a bar for each attempt.
 
 use leptos::prelude::*;
 
@@ -6,34 +6,34 @@ use super::scale::{ceiling_of_time, short};
 use crate::time::duration;
 
 const LENGTH: f64 = 1_000.0;
-/// What took no time is seen all the same.
+/// The minimum width of a bar, so that an attempt that took no time is still visible.
 const LEAST: f64 = 4.0;
 
-/// One row. Its name is a button: what is chosen narrows what stands beside the chart.
+/// One row. Its name is a button: selecting it filters what is shown beside the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttRow {
     pub(crate) name: String,
-    /// Its state in a word, and what else there is to say about it.
+    /// Its state in a word, and further notes.
     pub(crate) note: String,
     pub(crate) state: &'static str,
     pub(crate) bars: Vec<GanttBar>,
 }
 
-/// One attempt, in milliseconds from the chart's begin.
+/// One attempt, in milliseconds from the start of the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttBar {
     pub(crate) number: i64,
     pub(crate) state: &'static str,
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// What it says when it is pointed at.
+    /// Its tooltip.
     pub(crate) title: String,
 }
 
-/// What was chosen: a row's name, or one attempt in it. Both empty is all.
+/// The selection: a row's name, or one attempt in it. Both empty selects all.
 pub(crate) type Chosen = (String, Option<i64>);
 
-/// Draws the rows. The axis ends behind the last of the bars.
+/// Draws the rows. The axis ends after the last bar.
 pub(crate) fn gantt(
     name: &'static str,
     rows: Vec<GanttRow>,

@@ -1,4 +1,4 @@
-//! A week by the hour: seven rows of 24 cells, the fuller the darker.
+//! A week by the hour: seven rows of 24 cells; the higher the count, the darker the cell.
 
 use leptos::prelude::*;
 
@@ -10,10 +10,10 @@ const HOURS: [&str; 24] = [
     "16", "17", "18", "19", "20", "21", "22", "23",
 ];
 const LEVELS: i64 = 5;
-/// A cell with the gap behind it.
+/// A cell with the gap after it.
 const CELL: usize = 10;
 
-/// The counts of a week, by day from Monday on and by hour.
+/// The counts of a week, by day from Monday on, and by hour.
 pub(crate) type Week = [[i64; 24]; 7];
 
 /// Draws the week; `what` names what is counted.
@@ -61,7 +61,7 @@ pub(crate) fn heat_map(what: &'static str, week: &Week) -> AnyView {
     .into_any()
 }
 
-/// From 0 for nothing to 5 for the most. A single one among thousands is not nothing.
+/// From 0 for none to 5 for the maximum. A single one among thousands still counts as 1.
 fn level(count: i64, most: i64) -> i64 {
     if count <= 0 || most <= 0 { 0 } else { (count * LEVELS / most).max(1) }
 }

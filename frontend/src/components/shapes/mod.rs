@@ -1,13 +1,13 @@
-//! Shapes in SVG. Their geometry is pure and tested; colours are the style sheet's, by `data-state`. Each has a text twin
-//! for screen readers: a name that sums it up, and where there is more to know a table.
+//! Shapes in SVG. Their geometry is pure and tested; the style sheet sets the colours, by `data-state`. Each has a
+//! text twin for screen readers: a name that sums it up, and a table if there are more details.
 //!
 //! - `sparkline`: the last runs as bars
 //! - `stacked_bars`: counts over time
-//! - `band_chart`: lengths of time over time
+//! - `band_chart`: durations over time
 //! - `heat_map`: a week by the hour
-//! - `gantt`: tasks and attempts along a run
-//! - `dag`: tasks and what each of them needs; `dag_layout` finds their places
-//! - `chart`: the frame of charts over time; `drag` chooses a range of one
+//! - `gantt`: a run's tasks and attempts over time
+//! - `dag`: tasks and their dependencies; `dag_layout` computes their positions
+//! - `chart`: the frame of charts over time; `drag` selects a range of one
 //! - `twin`: the figures as a table
 //! - `scale`: round numbers for axes
 

@@ -1,6 +1,6 @@
-//! The numbers at an axis: round ones, and few.
+//! The labels of an axis: round numbers, and few of them.
 
-/// The least round number that is not below a value: 1, 2 or 5 times a power of ten.
+/// The smallest round number that is not below a value: 1, 2 or 5 times a power of ten.
 pub(super) fn ceiling(value: i64) -> i64 {
     let mut power = 1_i64;
     loop {
@@ -14,7 +14,7 @@ pub(super) fn ceiling(value: i64) -> i64 {
     }
 }
 
-/// The least length of time in milliseconds that one would draw an axis to and that is not below a value.
+/// The smallest round duration, in milliseconds, that is not below a value.
 pub(super) fn ceiling_of_time(millis: i64) -> i64 {
     const SECOND: i64 = 1_000;
     const STEPS: [i64; 20] = [
@@ -53,7 +53,7 @@ pub(super) fn share(value: i64, top: i64, length: f64) -> f64 {
     (value as f64 / top as f64).clamp(0.0, 1.0) * length
 }
 
-/// A coordinate with at most two digits behind the point: more of them only make the page larger.
+/// A coordinate with at most two decimals: more would only make the page larger.
 pub(super) fn short(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

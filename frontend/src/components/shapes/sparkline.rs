@@ -5,24 +5,24 @@ use leptos::prelude::*;
 use super::scale::{share, short};
 
 const HEIGHT: f64 = 20.0;
-/// What took no time is seen all the same.
+/// The minimum height of a bar, so that a run that took no time is still visible.
 const LEAST: f64 = 4.0;
 const STEP: usize = 5;
-/// Room for so many; fewer stand at its end, as wide as many do.
+/// Number of bars that fit; fewer are drawn at the right end, at the same width.
 const SLOTS: usize = 40;
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SparkBar {
-    /// The state that colours it.
+    /// The name by which the style sheet colours its state.
     pub(crate) state: &'static str,
-    /// Its word, for the sum.
+    /// The state's word, for the summary.
     pub(crate) word: &'static str,
-    /// How high it is among the others; as high as the highest where nothing is known.
+    /// The height of the bar relative to the others; a bar without a value is as tall as the tallest.
     pub(crate) value: Option<i64>,
 }
 
-/// The bars, oldest first. Screen readers hear the sum.
+/// The bars, oldest first. Screen readers hear the summary.
 pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     let top = bars.iter().filter_map(|bar| bar.value).max().unwrap_or(0);
     let slots = bars.len().max(SLOTS);

@@ -1,4 +1,4 @@
-//! Counts over time, a column a step, each divided by outcome.
+//! Counts over time: one column per step, split by outcome.
 
 use leptos::prelude::*;
 
@@ -9,20 +9,20 @@ use super::{
     twin::{Twin, TwinRow},
 };
 
-/// A single failure among thousands must still be seen.
+/// The minimum height of a part: a single failure among thousands must still be visible.
 const LEAST: f64 = 2.5;
 
-/// What the columns are divided into: the state that colours a part, and its word. The first lies at the bottom.
+/// The parts of a column: the state that colours a part, and its word. The first is at the bottom.
 pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 
 /// One step of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BarColumn {
-    /// When it is, in words.
+    /// Its time, in words.
     pub(crate) name: String,
     /// Where its runs are listed.
     pub(crate) href: Option<String>,
-    /// As many as there are parts.
+    /// One count per part.
     pub(crate) counts: Vec<i64>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn stacked_bars(
     chart(whole, drag, chosen)
 }
 
-/// For each part of a column its upper edge and its height, from the bottom up.
+/// The top edge and the height of each part of a column, from the bottom up.
 fn stack(counts: &[i64], top: i64) -> Vec<(f64, f64)> {
     let heights: Vec<f64> = counts
         .iter()

@@ -1,10 +1,10 @@
-//! The text twin of a shape: the same figures as a table, for who cannot see it and for who wants them exactly.
+//! The text twin of a shape: the same figures as a table, for users who cannot see the shape or want exact numbers.
 
 use leptos::prelude::*;
 
-/// Figures in rows, each with a heading and, where there is one, a page that it leads to.
+/// Figures in rows, each with a heading and optionally a link.
 pub(crate) struct Twin {
-    /// What it is a table of.
+    /// What the table shows.
     pub(crate) caption: &'static str,
     pub(crate) headings: Vec<&'static str>,
     pub(crate) rows: Vec<TwinRow>,
@@ -17,7 +17,7 @@ pub(crate) struct TwinRow {
     pub(crate) cells: Vec<String>,
 }
 
-/// Folded away; it opens without a script of its own.
+/// Collapsed by default; it opens without a script.
 pub(super) fn twin(twin: Twin) -> AnyView {
     let heading = |words: &'static str| view! { <th scope="col">{words}</th> }.into_any();
     let rows: Vec<AnyView> = twin.rows.into_iter().map(row).collect();

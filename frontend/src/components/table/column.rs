@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::Part;
 use crate::{model::Row, state::Held};
 
-/// A text that the page keeps, in its address say: how to read it, and how to change it.
+/// A text that the page keeps, for example in its address: how to read it, and how to change it.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
     pub(crate) value: Signal<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Column {
     cell: Part<AnyView>,
 }
 
-/// What is drawn of a row, whatever type it has behind its pointer.
+/// Draws a row of type `T` behind the row's pointer.
 pub(super) fn of_row<T: Row, U: 'static>(
     draw: impl Fn(&T) -> U + Send + Sync + 'static,
     without: fn() -> U,
@@ -36,7 +36,7 @@ pub(super) fn of_row<T: Row, U: 'static>(
 }
 
 impl Column {
-    /// A column: its name in the address, its heading, and what stands in its cells.
+    /// A column: its name in the address, its heading, and the content of its cells.
     pub(crate) fn new<T: Row>(
         name: &'static str,
         words: &'static str,
@@ -53,7 +53,7 @@ impl Column {
         }
     }
 
-    /// The column that says what the row is: its first link is the row's.
+    /// The column that identifies the row: its first link leads to the row's page.
     pub(crate) fn head(self) -> Self {
         Self { is_head: true, class: "name-cell", ..self }
     }
@@ -63,12 +63,12 @@ impl Column {
         Self { class, ..self }
     }
 
-    /// The rows can be ordered by it, under this name.
+    /// Rows can be sorted by it, under this name.
     pub(crate) fn sorts(self, by: &'static str) -> Self {
         Self { sort: Some(by), ..self }
     }
 
-    /// Only shown when it is asked for.
+    /// Hidden unless the user selects it.
     pub(crate) fn extra(self) -> Self {
         Self { is_extra: true, ..self }
     }
@@ -98,7 +98,7 @@ impl Column {
     }
 }
 
-/// How the rows stand by a column.
+/// How a column sorts the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     None,
@@ -115,7 +115,7 @@ impl Order {
         }
     }
 
-    /// Up, down, and as the list is by itself.
+    /// The next order after a click: ascending, descending, then the list's own order.
     fn turned(self, by: &str) -> String {
         match self {
             Self::None => by.to_owned(),

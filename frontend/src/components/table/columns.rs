@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::{Column, Kept};
 use crate::components::{Glyph, icon_button, live, menu};
 
-/// The places of the columns that are shown, in their order: those that are named, else all that are not extra.
+/// The indices of the visible columns, in order: those that are named, or all that are not extra.
 pub(super) fn order(columns: Arc<[Column]>, shown: Option<Kept>) -> Memo<Vec<usize>> {
     let names: Vec<(&'static str, bool)> =
         columns.iter().map(|column| (column.name, column.is_extra)).collect();
@@ -26,7 +26,7 @@ fn places(names: &[(&'static str, bool)], wanted: &str) -> Vec<usize> {
     found
 }
 
-/// The menu in which they are chosen.
+/// The menu that selects the columns.
 pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kept) -> AnyView {
     let names: Vec<&'static str> = columns.iter().map(|column| column.name).collect();
     let set = move |places: &[usize]| {
@@ -47,7 +47,7 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
                     Some(place) => drop(next.remove(place)),
                     None => next.push(at),
                 }
-                // A table without columns is none.
+                // A table needs at least one column.
                 move |_| {
                     set.with_value(|set| {
                         if !next.is_empty() {

@@ -1,4 +1,5 @@
-//! The keyboard in a table: `j` and `k` go from row to row, `x` chooses the row, the arrows lead to its other controls.
+//! The keyboard in a table: `j` and `k` move from row to row, `x` selects the row, and the arrow keys reach its other
+//! controls.
 
 use leptos::{
     ev::{self, FocusEvent, KeyboardEvent},
@@ -15,13 +16,13 @@ use crate::{
 
 const CONTROLS: &str = "a[href], button:not(:disabled), input:not(:disabled), summary";
 
-/// What the table's frame listens with.
+/// The event handlers of the table's frame.
 pub(super) struct Keys {
     pub(super) arrows: Box<dyn FnMut(KeyboardEvent)>,
     pub(super) arrival: Box<dyn FnMut(FocusEvent)>,
 }
 
-/// Listens as long as the table is there.
+/// Listens while the table exists.
 pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Selection>) -> Keys {
     let keys = use_keys();
     let by_tab = StoredValue::new(false);
@@ -69,13 +70,13 @@ pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Se
         let (id, controls) = (row.get_attribute("data-id"), controls(&row));
         let is_new = row_before.get_value() != id;
         row_before.set_value(id);
-        // One tab stop a row: from here on the others are for the arrows.
+        // One tab stop per row: the other controls are reached with the arrow keys.
         let Some(first) = stop(&controls) else { return };
         for control in &controls {
             let _fixed =
                 control.set_attribute("tabindex", if control == first { "0" } else { "-1" });
         }
-        // Who comes from below by Tab arrives where who comes from above does.
+        // Tabbing backwards into a row reaches the same control as tabbing forwards.
         if is_new && by_tab.get_value() && target.as_ref() != Some(first.as_ref()) {
             let _hidden = first.focus();
         }
@@ -83,7 +84,7 @@ pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Se
     Keys { arrows: Box::new(arrows), arrival: Box::new(arrival) }
 }
 
-/// Whether keys mean this table: the one with the focus, else the first of the page.
+/// Whether keys apply to this table: the one with the focus, or else the first on the page.
 fn is_meant(frame: &HtmlElement) -> bool {
     let of_focus = focused().and_then(|focused| focused.closest(".table-list").ok().flatten());
     let first = || document().query_selector(".table-list").ok().flatten();
@@ -111,7 +112,7 @@ fn controls(row: &Element) -> Vec<HtmlElement> {
     all(row, CONTROLS)
 }
 
-/// The control that stands for its row: its first link, else the first control of any kind.
+/// The control that represents its row: its first link, or else the first control of any kind.
 fn stop(controls: &[HtmlElement]) -> Option<&HtmlElement> {
     controls.iter().find(|control| control.tag_name() == "A").or(controls.first())
 }

@@ -1,14 +1,15 @@
-//! The table that every list of the console is.
+//! The table that every list of the console uses.
 //!
-//! A page says what its columns are and how a cell is drawn; the table does the rest, the same everywhere: heads that sort
-//! and stay in sight, columns to choose and to order, check boxes with ranges by Shift, `j` `k` `x` and Enter, one tab stop
-//! a row with the arrows leading to the row's other controls, and cards with the same content on a phone.
+//! A page defines the columns and how a cell is drawn; the table does the rest, the same everywhere: sortable
+//! headings that stay visible, columns that can be selected and reordered, check boxes with Shift for ranges, the
+//! keys `j` `k` `x` and Enter, one tab stop per row with the arrow keys for the row's other controls, and cards with
+//! the same content on a phone.
 //!
-//! It keeps nothing itself: the order and the columns are texts that the page keeps in the address, the chosen rows are a
-//! `Selection` that the page's bulk bar reads too, and the rows are a `List`.
+//! It has no state of its own: the page keeps the order and the columns in its address, the selected rows are a
+//! `Selection` that the page's bulk bar also reads, and the rows are a `List`.
 //!
 //! - `column`: a column, and the order of the rows
-//! - `columns`: the choice of columns
+//! - `columns`: the menu that selects the columns
 //! - `keys`: the keyboard
 
 mod column;
@@ -28,10 +29,10 @@ use crate::{
     state::{Held, List},
 };
 
-/// What a row is called, and how tests and colours know it.
+/// The name of a row, and the ids by which tests and colours find it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowName {
-    /// For whoever hears the row's controls: `nightly-report`.
+    /// Names the row in the labels of its controls, for screen readers: `nightly-report`.
     pub(crate) name: String,
     pub(crate) test: &'static str,
     pub(crate) state: &'static str,
@@ -39,7 +40,7 @@ pub(crate) struct RowName {
 
 type Part<T> = Arc<dyn Fn(&Held) -> T + Send + Sync>;
 
-/// A table to be; `view` makes it.
+/// A table under construction; `view` builds it.
 pub(crate) struct Table {
     caption: &'static str,
     list: List,
@@ -71,22 +72,22 @@ impl Table {
         }
     }
 
-    /// Heads of columns that have an order sort by it: `name`, or `-name` for the other way.
+    /// Headings of sortable columns sort by their column: `name` ascending, `-name` descending.
     pub(crate) fn sort(self, sort: Kept) -> Self {
         Self { sort: Some(sort), ..self }
     }
 
-    /// Columns can be chosen and ordered.
+    /// Lets the user select and reorder the columns.
     pub(crate) fn choose_columns(self, shown: Kept) -> Self {
         Self { shown: Some(shown), ..self }
     }
 
-    /// Rows can be chosen.
+    /// Lets the user select rows.
     pub(crate) fn select(self, selection: Selection) -> Self {
         Self { selection: Some(selection), ..self }
     }
 
-    /// What can be done with a row: buttons at its end.
+    /// The actions of a row: buttons at its end.
     pub(crate) fn actions<T: Row>(
         self,
         actions: impl Fn(&T) -> AnyView + Send + Sync + 'static,
@@ -181,7 +182,7 @@ fn check_all(list: List, selection: Selection) -> AnyView {
     };
     view! {
         <th scope="col" class="check-cell">
-            <input type="checkbox" aria-label="Choose all on this page"
+            <input type="checkbox" aria-label="Select all on this page"
                 prop:checked=move || is_all() on:click=change/>
         </th>
     }

@@ -1,5 +1,5 @@
-//! Run once with other values, pause with a reason, resume with a choice, skip what is next, delete with the name typed
-//! out.
+//! Run once with other values, pause with a reason, resume with a choice, skip the next fires, delete after typing
+//! the name.
 
 use leptos::prelude::*;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Actions {
-    /// The dialogs, closed until one is asked for.
+    /// The dialogs, closed until an action is chosen.
     pub(in crate::pages) fn dialogs(self) -> AnyView {
         view! {
             <Dialog open=self.run_with title="Run with other values">{run_with(self)}</Dialog>
@@ -40,7 +40,7 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
     }
 }
 
-/// Asks for what this one run gets otherwise than its schedule says.
+/// Asks for the values of this run that differ from the schedule's.
 fn run_with(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
@@ -60,14 +60,14 @@ fn run_with(actions: Actions) -> AnyView {
     };
     let fields = view! {
         {Field::new("run-context", "Context (JSON)", context).code().first().error(of(wrong, "context"))
-            .hint("Laid over the schedule's own, key by key: {\"day\": \"2026-01-31\"}. Empty: as it is.").area(4)}
+            .hint("Merged into the schedule's own context, key by key: {\"day\": \"2026-01-31\"}. Empty: as it is.").area(4)}
         {Field::new("run-as-of", "As of (optional, your time)", as_of).kind("datetime-local").error(of(wrong, "asOf"))
-            .hint("The instant that the run is told it stands for.").text()}
+            .hint("The scheduled instant that the run gets.").text()}
     };
     form(actions, Action::RunWith, (Look::Primary, "Run"), wrong, plan, fields.into_any())
 }
 
-/// Asks why, and until when.
+/// Asks for the reason, and until when.
 fn pause(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let (preview_id, preview_zone) = (subject.id.clone(), Some(subject.zone.clone()));
@@ -80,7 +80,7 @@ fn pause(actions: Actions) -> AnyView {
         let end = instant("until", until)?;
         let zone = untrack(|| zone.get()).zone(Some(&subject.zone));
         let said = match end.and_then(|end| Wall::read(end, &zone)) {
-            Some(end) => format!("{} is paused. It goes on at {end}.", subject.name),
+            Some(end) => format!("{} is paused. It resumes at {end}.", subject.name),
             None => format!("{} is paused. Nothing fires until it is resumed.", subject.name),
         };
         let change = api::pause_schedule(subject.id.clone(), text, end, key);
@@ -98,10 +98,10 @@ fn pause(actions: Actions) -> AnyView {
     });
     let effect = effect.draw(move |effect| would_not_fire(effect, preview_zone.clone()));
     let fields = view! {
-        <p>"Fires that fall due meanwhile are not started. Runs that are under way go on."</p>
+        <p>"Fires that become due during the pause are not started. Running runs continue."</p>
         <div role="status">{effect}</div>
         {Field::new("pause-reason", "Reason", reason).first().error(of(wrong, "reason"))
-            .hint("Shown wherever the schedule is, and kept in its history.").text()}
+            .hint("Shown with the schedule, and kept in its history.").text()}
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
             .error(of(wrong, "until")).text()}
     };
@@ -121,7 +121,7 @@ fn would_not_fire(effect: &PauseEffect, zone: Option<String>) -> AnyView {
         view! { <li class="muted">{format!("and {} more", effect.fires - shown)}</li> }.into_any()
     });
     let next = schedule.next_fire_at.map(|at| {
-        view! { <p class="hint">"Behind it the next is "{when(at, zone.clone())}</p> }.into_any()
+        view! { <p class="hint">"The next one after it is "{when(at, zone.clone())}</p> }.into_any()
     });
     view! {
         <p class="hint">{format!("{} fires would fall into it until ", effect.fires)}{when(effect.until, zone.clone())}</p>
@@ -131,7 +131,7 @@ fn would_not_fire(effect: &PauseEffect, zone: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Asks what becomes of the fires that fell into the pause, and says what each choice comes to.
+/// Asks what to do with the fires that fell into the pause, and shows the effect of each choice.
 fn resume(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
@@ -178,7 +178,7 @@ fn resume(actions: Actions) -> AnyView {
     form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields.into_any())
 }
 
-/// The ways to resume, as `resumePreview` tells of them.
+/// The ways to resume, as `resumePreview` returns them.
 const CHOICES: [(&str, &str, CatchUp); 3] = [
     ("skip", "Leave them out", CatchUp::Skip),
     ("latest", "Start the latest once", CatchUp::Latest),
@@ -195,7 +195,7 @@ fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
         .into_any()
 }
 
-/// Asks how many of the next fires are left out.
+/// Asks how many of the next fires to skip.
 fn skip(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
@@ -208,7 +208,7 @@ fn skip(actions: Actions) -> AnyView {
         let fires = if number == 1 { "fire is" } else { "fires are" };
         Ok(Plan {
             change: api::skip_next(subject.id.clone(), number, text, key),
-            said: Said::new(format!("The next {number} {fires} left out of {}.", subject.name)),
+            said: Said::new(format!("The next {number} {fires} skipped for {}.", subject.name)),
             then: None,
         })
     };
@@ -224,12 +224,15 @@ fn skip(actions: Actions) -> AnyView {
 fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
     let text = reason.get_untracked().trim().to_owned();
     if text.is_empty() {
-        return Err(Failure::of_field("reason", "Say why, for whoever finds it so."));
+        return Err(Failure::of_field(
+            "reason",
+            "Give a reason, so that others can understand it.",
+        ));
     }
     Ok(text)
 }
 
-/// Asks for the name, so that nobody deletes by habit.
+/// Asks for the name, to prevent accidental deletion.
 fn delete(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let name = subject.name.clone();
@@ -247,7 +250,7 @@ fn delete(actions: Actions) -> AnyView {
         })
     };
     let fields = view! {
-        <p>"Nothing fires any more; its ledger and runs stay until their time is up. Type "<strong>{name}</strong>" to confirm."</p>
+        <p>"It stops firing; its ledger and runs are kept until retention removes them. Type "<strong>{name}</strong>" to confirm."</p>
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
     form(actions, Action::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())

@@ -1,4 +1,5 @@
-//! A form in a dialog: it acts, closes, and says so; or it shows what is wrong and stays.
+//! A form in a dialog: it sends the change, closes, and shows a notice; on an error it stays open and shows the
+//! error.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -11,7 +12,7 @@ use crate::{
     state::Said,
 };
 
-/// What a form does: the change, what is said when it is done, and where one goes then.
+/// What a form does: the change, the notice once it is done, and the page to go to afterwards.
 pub(super) struct Plan {
     pub(super) change: Ask<String>,
     pub(super) said: Said,
@@ -21,7 +22,8 @@ pub(super) struct Plan {
 /// The error of a form.
 pub(super) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error that belongs to none of them, and the buttons. `plan` reads the fields, or says which is wrong.
+/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
+/// error.
 pub(super) fn form(
     actions: Actions,
     kind: Action,

@@ -1,6 +1,6 @@
-//! What can be done about a schedule, wherever it is shown: run it, pause it, resume it, skip what is next, delete it.
+//! The actions on a schedule, wherever it is shown: run, pause, resume, skip the next fires, delete.
 //!
-//! The dialogs stand once on a page; a button says which schedule it means and which of them opens.
+//! The dialogs exist once per page; a button determines the schedule and the dialog that opens.
 //!
 //! - `form`: a form in a dialog
 //! - `dialogs`: run once with other values, pause, resume, skip, delete
@@ -18,7 +18,7 @@ use crate::{
     state::{Address, Said, use_address},
 };
 
-/// The schedule that is meant.
+/// The schedule that an action applies to.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Subject {
     id: String,
@@ -32,7 +32,7 @@ impl From<&ScheduleRow> for Subject {
     }
 }
 
-/// A dialog of its own for each.
+/// The actions that have a dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     RunWith,
@@ -53,7 +53,7 @@ pub(super) struct Actions {
     delete: RwSignal<bool>,
     actor: Actor,
     address: Address,
-    /// What is asked for anew when something was done.
+    /// The data that is reloaded after an action.
     shown: StoredValue<Vec<Loading>>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
 }
 
 impl Actions {
-    /// The way to ask for a action on a schedule.
+    /// Returns a callback that opens the dialog of an action on a schedule.
     pub(super) fn ask(self, action: Action, row: &ScheduleRow) -> impl Fn() + use<> {
         let subject = Subject::from(row);
         move || {
@@ -81,7 +81,7 @@ impl Actions {
         }
     }
 
-    /// The way to run a schedule at once, without a question.
+    /// Returns a callback that runs a schedule at once, without a dialog.
     pub(super) fn run(self, row: &ScheduleRow) -> impl Fn() + use<> {
         let Subject { id, name, .. } = Subject::from(row);
         move || {

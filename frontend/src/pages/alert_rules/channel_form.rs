@@ -1,4 +1,4 @@
-//! A channel while it is made or changed. One that was made is tested at once.
+//! The form that creates or changes a channel. A new channel is tested at once.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::{
     model::{AlertChannel, AlertChannelKind},
 };
 
-/// What a channel may be, in the order in which it is offered.
+/// The kinds of channels, in the order in which they are offered.
 const KINDS: [(AlertChannelKind, &str); 6] = [
     (AlertChannelKind::Webhook, "Webhook: a signed request"),
     (AlertChannelKind::Slack, "Slack, Mattermost and the like"),
@@ -29,12 +29,12 @@ const KINDS: [(AlertChannelKind, &str); 6] = [
     (AlertChannelKind::Email, "Mail"),
 ];
 
-/// Whether it is known by a key rather than by its address.
+/// Whether a channel of this kind is identified by a key instead of an address.
 fn has_key(kind: AlertChannelKind) -> bool {
     matches!(kind, AlertChannelKind::Pagerduty | AlertChannelKind::Opsgenie)
 }
 
-/// The fields. Those of addresses are empty where they are to stay as they are.
+/// The fields. Address fields are empty to keep their current values.
 #[derive(Clone, Copy)]
 struct Draft {
     name: RwSignal<String>,
@@ -137,10 +137,10 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
     form(open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
 }
 
-/// Where the messages of a kind go.
+/// The address fields of a kind.
 fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) -> AnyView {
     let url_hint = if stays {
-        "It is never shown again. Empty: it stays as it is."
+        "It is never shown again. Leave empty to keep it."
     } else {
         "It is never shown again. {{ secrets.name }} stands for a secret of the namespace."
     };
@@ -154,7 +154,7 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
     };
     let url = || address("Address", url_hint);
     let keyed = |label, usual| {
-        let usual = if stays { "Empty: it stays as it is." } else { usual };
+        let usual = if stays { "Leave empty to keep it." } else { usual };
         view! {
             {Field::new("channel-key", label, draft.key).code().error(of(wrong, "key")).hint(url_hint).text()}
             {address("Address (optional)", usual)}
@@ -162,7 +162,7 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
         .into_any()
     };
     match kind {
-        AlertChannelKind::Email => Field::new("channel-to", "To, an address a line", draft.to)
+        AlertChannelKind::Email => Field::new("channel-to", "To, one address per line", draft.to)
             .error(of(wrong, "to"))
             .area(3),
         AlertChannelKind::Slack | AlertChannelKind::Teams => url(),

@@ -1,4 +1,4 @@
-//! The ways to tell people. A test says here what became of it.
+//! The channels. A test shows its outcome here.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The tests that were made on this page: the channel and the message of each.
+/// The tests that were sent from this page: the channel and the message of each.
 #[derive(Clone, Copy)]
 pub(super) struct Tests {
     made: RwSignal<Vec<(String, String)>>,
@@ -28,7 +28,7 @@ pub(super) struct Tests {
 }
 
 impl Tests {
-    /// Sends a test by a channel.
+    /// Sends a test message through a channel.
     pub(super) fn start(self, channel: String) {
         let ask = api::alerts::test_channel(channel.clone());
         self.actor.act(ask, "A test is on its way.".to_owned(), move |message| {
@@ -40,7 +40,7 @@ impl Tests {
         });
     }
 
-    /// What became of the test of a channel; tracked.
+    /// The outcome of a channel's test; tracked.
     fn of(self, channel: &str) -> Option<(NotificationState, Option<String>)> {
         let message = self.made.with(|made| {
             made.iter().find(|(known, _)| known == channel).map(|(_, message)| message.clone())
@@ -75,7 +75,7 @@ pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
             loading=loading
             what="the channels"
             is_empty=Signal::derive(move || channels.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No channel yet", "A channel is a webhook, a chat or mails. Rules tell by it, and a test shows that it works.")
+            empty=|| empty("No channel yet", "A channel is a webhook, a chat or email. Rules send their messages to it, and a test shows that it works.")
         >
             {channels.draw(move |channels| list(channels, tests, edit, remove))}
         </AsyncView>
@@ -155,7 +155,7 @@ pub(super) fn kind_word(kind: AlertChannelKind) -> &'static str {
 fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loading) -> AnyView {
     let (id, name) = (channel.id.clone(), channel.name.clone());
     let fields = view! {
-        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more. It is refused while a rule names it."</p>
+        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more. This is refused while a rule uses it."</p>
     };
     let plan = move |_| {
         Ok(Change {

@@ -1,4 +1,4 @@
-//! What was sent, what waits for its next attempt, and what was given up.
+//! Messages that were sent, that wait for their next attempt, and whose delivery was given up.
 
 use std::time::Duration;
 
@@ -39,14 +39,14 @@ pub(super) fn Deliveries() -> impl IntoView {
     view! {
         <div class="filter-line">
             {Field::new("delivery-state", "Messages", state).choice(&[
-                ("", "All"), ("pending", "On their way"), ("sent", "Sent"), ("dead", "Given up"),
+                ("", "All"), ("pending", "Waiting"), ("sent", "Sent"), ("dead", "Given up"),
             ])}
         </div>
         <AsyncView
             loading=loading
             what="the messages"
             is_empty=Signal::derive(move || sent.list.is_empty())
-            empty=|| empty("No message", "What rules and tests send is listed here, with what became of it.")
+            empty=|| empty("No message", "Messages that rules and tests send are listed here, with their outcome.")
         >
             {table("Messages", "table", headings(), rows(sent.list, move |row| line(row, loading)))}
             {pager(sent.beside(), "messages", move |to| place.set(to))}
@@ -73,7 +73,7 @@ fn line(row: &Notification, loading: Loading) -> AnyView {
         .clone()
         .map(|error| view! { <span class="cell-note cell-error">{error}</span> }.into_any());
     let next = row.next_attempt_at.map(|at| {
-        view! { <span class="cell-note">"next try "{when_relative(at, None)}</span> }.into_any()
+        view! { <span class="cell-note">"next attempt "{when_relative(at, None)}</span> }.into_any()
     });
     let name = |named: &Option<crate::model::Named>| {
         named.as_ref().map_or_else(none, |named| named.name.clone().into_any())
@@ -81,7 +81,7 @@ fn line(row: &Notification, loading: Loading) -> AnyView {
     let again = (row.state == NotificationState::Dead && use_session().operates()).then(|| {
         let (actor, id) = (use_actor(), row.id.clone());
         let send = move || {
-            let said = "The message is sent once more.".to_owned();
+            let said = "The message is sent again.".to_owned();
             actor.act(api::alerts::retry(id.clone()), said, move |_| loading.refresh());
         };
         button(Look::Plain, None, "Send again", send)

@@ -9,10 +9,10 @@ use crate::{
     state::Address,
 };
 
-/// A key that no channel has: what a rule would have told does not depend on whom it tells.
+/// The id of no channel: what a rule would have sent does not depend on the recipients.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Each field as it stands in the form.
+/// The fields of the form.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     pub(super) name: RwSignal<String>,
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     pub(super) quiet: Hours,
 }
 
-/// What the form says, read.
+/// The parsed content of the form.
 #[derive(Clone)]
 pub(super) struct Read {
     name: String,
@@ -51,7 +51,7 @@ pub(super) struct Read {
 }
 
 impl Draft {
-    /// A new rule: of what the address names, else of what goes wrong and well again.
+    /// A new rule: with the events that the address names, or by default for failures and recoveries.
     pub(super) fn new(address: Address) -> Self {
         let named = untrack(|| address.query("on"));
         let named: Vec<AlertEvent> = named.split(',').filter_map(event).collect();
@@ -74,7 +74,7 @@ impl Draft {
         }
     }
 
-    /// A rule that is there.
+    /// The form of an existing rule.
     pub(super) fn of(rule: &AlertRule) -> Self {
         let text = |number: i64| RwSignal::new(number.to_string());
         Self {
@@ -95,10 +95,10 @@ impl Draft {
         }
     }
 
-    /// What the form says; tracked.
+    /// Parses the form; tracked.
     ///
     /// # Errors
-    /// The first number that is none.
+    /// The first field that is not a number.
     pub(super) fn read(self) -> Result<Read, Failure> {
         let number = |field: &str, text: RwSignal<String>| {
             let value = text.get().trim().parse::<i64>();
@@ -123,12 +123,12 @@ impl Draft {
     }
 }
 
-/// The event that the address calls so.
+/// The event with this name in the address.
 fn event(name: &str) -> Option<AlertEvent> {
     serde_json::from_value(name.to_uppercase().into()).ok()
 }
 
-/// The quiet hours, as the operation in `$of` has them.
+/// The quiet hours, in the type of the operation in `$of`.
 macro_rules! quiet {
     ($of:ident, $quiet:expr) => {
         $quiet.map(|quiet| $of::QuietHoursInput {
@@ -146,7 +146,7 @@ macro_rules! quiet {
     };
 }
 
-/// A rule to be made, as the operation in `$of` has it.
+/// A new rule, in the type of the operation in `$of`.
 macro_rules! new_rule {
     ($of:ident, $namespace:expr, $read:expr) => {{
         let read = $read;
@@ -175,7 +175,7 @@ impl Read {
         new_rule!(create_alert_rule, namespace, self)
     }
 
-    /// The same for a look back. Neither the name nor the channels matter there, nor whether it is enabled.
+    /// The same for a preview. It does not depend on the name, the channels, or whether the rule is enabled.
     pub(super) fn into_preview(
         self,
         namespace: String,
@@ -184,7 +184,7 @@ impl Read {
         new_rule!(alert_rule_preview, namespace, Self { name, channels, ..self })
     }
 
-    /// All of it, so that nothing is left as it was by chance.
+    /// Sends all fields, so that none keeps its old value by accident.
     pub(super) fn into_change(
         self,
         id: String,

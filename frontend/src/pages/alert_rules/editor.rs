@@ -1,5 +1,5 @@
-//! One rule: what it tells of, about which schedules, to whom and when; beside it what it would have told in the last
-//! seven days, asked again while it is edited.
+//! One rule: its events, schedules, channels and quiet hours; beside it, what it would have sent in the last seven
+//! days, updated while the rule is edited.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
 
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// A rule to be made.
+/// The page of a new rule.
 #[component]
 pub(crate) fn NewAlertRule() -> impl IntoView {
     use_title(|| "New alert rule".to_owned());
@@ -32,13 +32,13 @@ pub(crate) fn NewAlertRule() -> impl IntoView {
     }
 }
 
-/// A rule that is there.
+/// The page of an existing rule.
 #[component]
 pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
     use_title(|| "Alert rule".to_owned());
     let namespace = kit::use_namespace();
     let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
-    // The form is made once: what is typed is not overwritten by what is loaded later.
+    // The form is built once: data that loads later does not overwrite what the user has typed.
     let rule = Memo::new(move |before: Option<&Option<AlertRule>>| {
         let found =
             || rules.with(|rules| rules.iter().find(|rule| rule.id == id).cloned()).flatten();
@@ -138,11 +138,11 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
 }
 
 fn saved(actor: Actor, address: Address) {
-    actor.say("The rule is saved. What happens from now on is told.".to_owned());
+    actor.say("The rule is saved. It reports what happens from now on.".to_owned());
     address.go(&Route::AlertRules.path());
 }
 
-/// Where there is one channel, it is the one that is meant.
+/// If there is only one channel, selects it.
 fn choose_the_only(draft: Draft, channels: Load<Vec<AlertChannel>>) {
     Effect::new(move |_| {
         let only = channels.with(|channels| match channels.as_slice() {
@@ -179,7 +179,7 @@ fn what(draft: Draft, wrong: Wrong) -> AnyView {
         <fieldset class="panel form-section">
             <legend>"What"</legend>
             {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
-            <div class="switch-list" role="group" aria-label="It tells of">{events}</div>
+            <div class="switch-list" role="group" aria-label="It reports">{events}</div>
             <div class="field-error" aria-live="polite">{move || events_wrong.get().map(|failure| failure.message)}</div>
             <div class="field-grid">
                 {seconds(AlertEvent::Losing, "losing", "Failures in a row", draft.losing, "losingAfter")}
@@ -199,7 +199,7 @@ fn whom(draft: Draft, wrong: Wrong, channels: Load<Vec<AlertChannel>>) -> AnyVie
     let list = move |channels: &Vec<AlertChannel>| {
         if channels.is_empty() {
             let href = Route::AlertRules.narrowed(&[("tab", "channels")]);
-            return view! { <p>"There is no channel yet. "<a href=href>"Make one first"</a>"."</p> }.into_any();
+            return view! { <p>"There is no channel yet. "<a href=href>"Create one first"</a>"."</p> }.into_any();
         }
         let one = |channel: &AlertChannel| {
             let id = format!("channel-{}", channel.id);
@@ -215,7 +215,7 @@ fn whom(draft: Draft, wrong: Wrong, channels: Load<Vec<AlertChannel>>) -> AnyVie
                 <div class="switch-list" role="group" aria-label="Channels">{channels.draw(list)}</div>
             </AsyncView>
             <div class="field-error" aria-live="polite">{move || channels_wrong.get().map(|failure| failure.message)}</div>
-            {check("include-errors", "Say why a run failed", draft.errors, "In the program's own words: whoever reads the channel reads them.")}
+            {check("include-errors", "Say why a run failed", draft.errors, "Includes the program's error message, which everyone in the channel can read.")}
         </fieldset>
     }
     .into_any()
@@ -229,17 +229,17 @@ fn timing(draft: Draft, wrong: Wrong) -> AnyView {
         <fieldset class="panel form-section">
             <legend>"When"</legend>
             <div class="field-grid">
-                {seconds("grace", "Grace (seconds)", draft.grace, "graceSeconds", "What is over before is not told.")}
-                {seconds("digest", "Digest (seconds)", draft.digest, "digestSeconds", "What happens within it goes into one message.")}
+                {seconds("grace", "Grace (seconds)", draft.grace, "graceSeconds", "Alerts that end within this time are not sent.")}
+                {seconds("digest", "Digest (seconds)", draft.digest, "digestSeconds", "Events within this time are sent in one message.")}
             </div>
             {quiet::fields(draft.quiet, wrong)}
-            {check("enabled", "Enabled", draft.enabled, "Disabled, it lets go of what it has taken note of.")}
+            {check("enabled", "Enabled", draft.enabled, "Disabling the rule drops its open alerts.")}
         </fieldset>
     }
     .into_any()
 }
 
-/// What it would have told: asked a moment after the last change.
+/// What the rule would have sent: loaded a moment after the last change.
 fn use_preview(draft: Draft, namespace: Memo<String>) -> Load<RulePreview> {
     let settled = RwSignal::new(untrack(|| draft.read()).ok());
     let timer = StoredValue::new(None::<TimeoutHandle>);
@@ -288,8 +288,8 @@ fn look_back(preview: Load<RulePreview>) -> AnyView {
         .into_any()
     };
     let content = view! {
-        <AsyncView loading=preview.loading what="what it would have told">{preview.draw(list)}</AsyncView>
+        <AsyncView loading=preview.loading what="what it would have sent">{preview.draw(list)}</AsyncView>
         <p class="hint">"From the ledger. It does not say what stalled or was slow, whose clocks change, and which nodes were lost."</p>
     };
-    panel("What it would have told", (), content.into_any())
+    panel("What it would have sent", (), content.into_any())
 }

@@ -1,12 +1,12 @@
-//! Who is told of what, by which way, and what was sent.
+//! Alert rules, channels, and the messages that were sent.
 //!
 //! - `rules`: the rules of a namespace
-//! - `editor`: one rule, with what it would have told in the last week
+//! - `editor`: one rule, with what it would have sent in the last week
 //! - `draft`: a rule while it is edited
-//! - `quiet`: when nothing is told
-//! - `channels`: the ways to tell people, with a test
-//! - `channel_form`: a channel while it is made or changed
-//! - `deliveries`: what was sent
+//! - `quiet`: the quiet hours, in which nothing is sent
+//! - `channels`: the channels, with a test
+//! - `channel_form`: the form that creates or changes a channel
+//! - `deliveries`: the messages that were sent
 
 mod channel_form;
 mod channels;
@@ -52,7 +52,7 @@ pub(crate) fn AlertRules() -> impl IntoView {
         let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
             "" => rule("button button-primary"),
-            // A channel that was tested is there to be told by.
+            // Once a channel is tested, the next step is a rule that uses it.
             "channels" => view! { {rule("button")}{channel()} }.into_any(),
             _ => return None,
         };
@@ -72,17 +72,17 @@ pub(crate) fn AlertRules() -> impl IntoView {
     }
 }
 
-/// Each event with its words, and what they mean.
+/// Each event with its label and its meaning.
 const EVENTS: [(AlertEvent, &str, &str); 9] = [
     (AlertEvent::Failed, "Failed", "a schedule's runs begin to fail"),
-    (AlertEvent::Recovered, "Recovered", "what was told is over"),
+    (AlertEvent::Recovered, "Recovered", "a reported problem is over"),
     (AlertEvent::Losing, "Failing in a row", "several runs in a row have failed"),
     (AlertEvent::Missed, "Missed", "fires did not run"),
     (AlertEvent::Late, "Late", "a run started late"),
     (AlertEvent::Stalled, "Stalled", "something is due and no node takes it"),
     (AlertEvent::Slow, "Slow", "a run takes several times its usual duration"),
     (AlertEvent::ClockChange, "Clock change", "a coming change of the clocks touches a schedule"),
-    (AlertEvent::NodeLost, "Node lost", "a node is gone and none of its name came back"),
+    (AlertEvent::NodeLost, "Node lost", "a node is gone and has not come back under its name"),
 ];
 
 fn event_word(event: AlertEvent) -> &'static str {

@@ -1,4 +1,4 @@
-//! When nothing is told: a zone, and times of the day.
+//! The quiet hours: a zone, and times of day.
 
 use leptos::prelude::*;
 
@@ -86,7 +86,7 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
         line.map_or_else(|| ().into_any(), |line| window(hours, key, line))
     };
     view! {
-        {kit::check("quiet", "Quiet hours", hours.on, "What there is to tell is held until they are over.")}
+        {kit::check("quiet", "Quiet hours", hours.on, "Messages are held until they are over.")}
         <div hidden=move || !hours.on.get() class="quiet">
             {Field::new("quiet-zone", "In the zone", hours.zone).error(kit::of(wrong, "quiet")).text()}
             {keyed(keys, part)}
@@ -120,7 +120,7 @@ fn window(hours: Hours, key: String, line: Line) -> AnyView {
                 {Field::new(to, "Until", line.to)
                     .extra(icon_button(Glyph::Minus, "Remove", "Remove these hours".to_owned(), remove)).text()}
             </div>
-            <div class="switch-set" role="group" aria-label="On which days; on every day if none is chosen">{days}</div>
+            <div class="switch-set" role="group" aria-label="Days; every day if none is selected">{days}</div>
         </fieldset>
     }
     .into_any()

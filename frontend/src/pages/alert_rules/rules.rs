@@ -32,7 +32,7 @@ pub(super) fn Rules() -> impl IntoView {
             loading=loading
             what="the rules"
             is_empty=Signal::derive(move || rules.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No rule yet", "A rule says who is told when schedules fail, fires are missed or nodes are lost.")
+            empty=|| empty("No rule yet", "A rule defines who is notified when schedules fail, fires are missed or nodes are lost.")
         >
             {rules.draw(move |rules| list(rules, remove, loading))}
         </AsyncView>
@@ -43,7 +43,7 @@ pub(super) fn Rules() -> impl IntoView {
 fn list(rules: &[AlertRule], remove: Asked<AlertRule>, loading: Loading) -> AnyView {
     let headings = vec![
         heading("Rule", ""),
-        heading("Tells of", "wide"),
+        heading("Reports", "wide"),
         heading("About", "wide"),
         heading("By", "wide"),
         heading("State", ""),
@@ -96,7 +96,7 @@ fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyV
         let (actor, id, name) = (use_actor(), rule.id.clone(), rule.name.clone());
         let speak = move || {
             let ask = api::alerts::mute(id.clone(), None, "unmuted in the console".to_owned());
-            actor.act(ask, format!("{name} tells again."), move |_| loading.refresh());
+            actor.act(ask, format!("{name} reports again."), move |_| loading.refresh());
         };
         button(Look::Plain, None, "Unmute", speak)
     });
@@ -109,7 +109,7 @@ fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> 
     let (id, name) = (rule.id.clone(), rule.name.clone());
     let fields = view! {
         <p>
-            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and the alerts that it has taken note of go with it. "
+            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and its alerts are deleted with it. "
             "Messages that are on their way still arrive."
         </p>
     };

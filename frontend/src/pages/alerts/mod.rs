@@ -1,6 +1,6 @@
-//! What the rules have taken note of: what goes on, what somebody sees to, what is muted, and what is over.
+//! Alerts: open, acknowledged, muted, and ended.
 //!
-//! - `row`: one alert, with what can be done about it
+//! - `row`: one alert, with its actions
 
 mod row;
 
@@ -60,10 +60,10 @@ pub(crate) fn Alerts() -> impl IntoView {
             what="alerts"
             is_empty=is_empty
             empty=move || match tab.get() {
-                "" => empty("All is quiet", "What a rule takes note of appears here while it goes on."),
-                "acknowledged" => empty("Nothing is being seen to", "An alert that somebody acknowledges moves here."),
-                "muted" => empty("Nothing is muted", "While a rule is muted, what it takes note of stands here."),
-                _ => empty("Nothing has ended yet", "Alerts that are over stay here for as long as history is kept."),
+                "" => empty("All is quiet", "Alerts appear here while they are open."),
+                "acknowledged" => empty("Nothing is acknowledged", "Acknowledged alerts move here."),
+                "muted" => empty("Nothing is muted", "While a rule is muted, its alerts are shown here."),
+                _ => empty("Nothing has ended yet", "Alerts that are over stay here as long as history is kept."),
             }
         >
             {move || shown().map(|rows| list(&rows, mute, loading))}
@@ -72,7 +72,7 @@ pub(crate) fn Alerts() -> impl IntoView {
     }
 }
 
-/// The rows of a tab. What goes on stands in exactly one of the first three.
+/// The rows of a tab. An alert that has not ended is in exactly one of the first three.
 fn of_tab(page: &Page<Alert>, tab: &str) -> Vec<Arc<Alert>> {
     let now = Moment::now();
     let is_in = |alert: &&Arc<Alert>| {
@@ -87,7 +87,7 @@ fn of_tab(page: &Page<Alert>, tab: &str) -> Vec<Arc<Alert>> {
     page.rows.iter().filter(is_in).cloned().collect()
 }
 
-/// Says so where there is more than the page holds.
+/// Shows a note if there are more alerts than the page contains.
 fn cut(alerts: Load<Page<Alert>>) -> AnyView {
     alerts.draw(|page| match (&page.next, page.total) {
         (Some(_), Some(total)) => {
@@ -112,7 +112,7 @@ fn list(rows: &[Arc<Alert>], mute: Asked<Alert>, loading: Loading) -> AnyView {
     table("Alerts", "table", headings, rows.into_any())
 }
 
-/// Asks for how long, and why.
+/// Asks for the duration and the reason.
 fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let Some(rule) = alert.rule.clone() else { return ().into_any() };
     let wrong = RwSignal::new(None);
@@ -120,7 +120,7 @@ fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let reason = RwSignal::new(String::new());
     let name = rule.name.clone();
     let fields = view! {
-        <p>"The rule "<strong>{name}</strong>" tells nothing until then. What still goes on by then is told then."</p>
+        <p>"The rule "<strong>{name}</strong>" sends nothing until then. Alerts that are still open then are sent then."</p>
         {Field::new("mute-hours", "For", hours).error(kit::of(wrong, "until")).choice(&[
             ("1", "An hour"), ("4", "4 hours"), ("12", "12 hours"), ("24", "A day"), ("168", "A week"),
         ])}

@@ -25,10 +25,10 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
     };
     let times = (alert.count > 1).then(|| note(format!("{} times", alert.count)));
     let rule = alert.rule.as_ref().map(|rule| rule.name.clone());
-    let told = if alert.told_at.is_some() { "told" } else { "not told yet" };
+    let told = if alert.told_at.is_some() { "told" } else { "not sent yet" };
     let state = match (&alert.acknowledged_by, alert.ended_at, alert.muted_until()) {
         (_, Some(ended), _) => view! { "over "{when(ended, zone.clone())} }.into_any(),
-        (Some(by), None, _) => format!("{by} sees to it").into_any(),
+        (Some(by), None, _) => format!("acknowledged by {by}").into_any(),
         (None, None, Some(until)) => view! { "muted until "{when(until, None)} }.into_any(),
         (None, None, None) => told.into_any(),
     };
@@ -46,7 +46,7 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
     .into_any()
 }
 
-/// The charts of its schedule around the time for which it lasted.
+/// A link to the charts of its schedule around the time of the alert.
 fn chart(alert: &Alert) -> Option<AnyView> {
     let schedule = alert.schedule.as_ref()?;
     let length = alert.last_at.since(alert.began_at).max(HOUR_MS);
@@ -68,7 +68,7 @@ fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     }
     let see = alert.acknowledged_at.is_none().then(|| {
         let (actor, id) = (use_actor(), alert.id.clone());
-        let said = format!("You see to {}.", alert.subject);
+        let said = format!("{} is acknowledged.", alert.subject);
         let see = move || {
             actor.act(api::alerts::acknowledge(id.clone()), said.clone(), move |_| {
                 loading.refresh()

@@ -1,17 +1,17 @@
-//! What is otherwise in one value than in another, a line for each place.
+//! The differences between two values, one line per path.
 
 use serde_json::Value;
 
-/// One difference. A side without a value was not there.
+/// One difference. A side without a value did not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Difference {
-    /// As `timing.expressions[0]`; empty for the whole.
+    /// As in `timing.expressions[0]`; empty for the whole value.
     pub(super) path: String,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
 }
 
-/// The differences, in the order of their places.
+/// The differences, sorted by path.
 pub(super) fn differences(before: Option<&Value>, after: Option<&Value>) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), before, after, &mut found);
@@ -38,7 +38,7 @@ fn compare(
                 compare(format!("{path}[{index}]"), before.get(index), after.get(index), found);
             }
         }
-        // What came or went as a whole is told field by field.
+        // An object that was added or removed as a whole is listed field by field.
         (None | Some(Value::Null), Some(whole @ Value::Object(fields))) if !fields.is_empty() => {
             let nothing = Value::Object(serde_json::Map::new());
             compare(path, Some(&nothing), Some(whole), found);
@@ -53,7 +53,7 @@ fn compare(
     }
 }
 
-/// A text as it is, everything else as JSON.
+/// A string as it is, everything else as JSON.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! The audit log as a file: everything that the filters find, not only the page that is shown.
+//! The audit log as a file: everything that the filters find, not only the visible page.
 
 use leptos::task::spawn_local;
 use serde_json::Value;
@@ -10,19 +10,19 @@ use crate::{
     state::Notices,
 };
 
-/// As many as the server gives at once.
+/// The maximum page size of the server.
 const PAGE: usize = 200;
-/// No more than that go into one file.
+/// Maximum number of events in one file.
 const MOST: usize = 20_000;
 
-/// What the file is to be.
+/// The format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Csv,
     Json,
 }
 
-/// Reads all of it, and saves it.
+/// Reads all events, and saves them.
 pub(super) fn export(query: AuditQuery, format: Format, notices: Notices) {
     spawn_local(async move {
         match read(query).await {
@@ -81,7 +81,7 @@ fn csv(events: &[AuditEvent]) -> String {
     text
 }
 
-/// One cell. What a spreadsheet would take for a formula begins with an apostrophe there.
+/// One cell. A value that a spreadsheet would read as a formula is prefixed with an apostrophe.
 fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if guard.is_empty() && !text.contains(['"', ',', '\n', '\r']) {

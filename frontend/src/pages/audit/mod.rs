@@ -1,8 +1,8 @@
-//! The audit log: every change with who, when, from where and why, and what is otherwise since.
+//! The audit log: every change with who, when, from where and why, and what it changed.
 //!
 //! - `row`: one change
-//! - `diff`: what differs between before and after (pure)
-//! - `export`: all that the filters find, as a file
+//! - `diff`: the differences between before and after (pure)
+//! - `export`: everything that the filters find, as a file
 
 mod diff;
 mod export;
@@ -29,12 +29,12 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// There are no events for it: it looks by itself.
+/// There are no events for the audit log, so it is polled.
 const LOOK: Duration = Duration::from_secs(10);
 
 const NAMES: [&str; 8] = ["kind", "action", "actor", "subject", "id", "range", "from", "until"];
 
-/// The first parts of actions, with their words.
+/// The prefixes of actions, with their labels.
 const KINDS: [(&str, &str); 20] = [
     ("", "Everything"),
     ("schedule", "Schedules"),
@@ -103,7 +103,7 @@ pub(crate) fn Audit() -> impl IntoView {
             is_empty=Signal::derive(move || events.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No change here"</p>
-                <p>{if is_narrowed() { "No change fits the filters." } else { "Every change to schedules, runs and people is written down here." }}</p>
+                <p>{if is_narrowed() { "No change fits the filters." } else { "Every change to schedules, runs and people is recorded here." }}</p>
             }
         >
             {changes(events.list, filters)}
@@ -121,7 +121,7 @@ fn changes(list: List, filters: Filters) -> AnyView {
     Table::new("Changes", list, row::columns(filters), name).view()
 }
 
-/// What the address asks for; tracked.
+/// The query for the address; tracked.
 fn query(filters: Filters, range: Range) -> AuditQuery {
     let (after, before) = range.bounds();
     AuditQuery {
@@ -150,7 +150,7 @@ fn kinds(filters: Filters) -> AnyView {
     .into_any()
 }
 
-/// A field that narrows when one has typed it out.
+/// A filter field that applies once the user has finished typing.
 fn field(
     filters: Filters,
     name: &'static str,
@@ -172,7 +172,7 @@ fn field(
     .into_any()
 }
 
-/// The server counts to ten thousand.
+/// The server stops counting at ten thousand.
 fn count_words(total: i64) -> String {
     match total {
         1 => "1 change".to_owned(),

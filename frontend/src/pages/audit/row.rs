@@ -1,4 +1,4 @@
-//! One change: who, what, why, and what is otherwise since.
+//! One change: who, what, why, and what it changed.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     route::Route,
 };
 
-/// When, who, what, to what, and why with what is otherwise since.
+/// When, who, what, to what, and why, with what it changed.
 pub(super) fn columns(filters: Filters) -> Vec<Column> {
     let narrowed = move |name: &'static str, value: &str| {
         let (href, words) = (filters.href(&[(name, value)]), value.to_owned());
@@ -51,7 +51,7 @@ fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
     view! { {name}{history} }.into_any()
 }
 
-/// Where what was changed is to be seen.
+/// The page that shows the changed object.
 fn place(event: &AuditEvent) -> Option<Route> {
     let id = event.subject_id.clone()?;
     match event.action.split('.').next()? {

@@ -1,4 +1,4 @@
-//! Pause, resume, cancel: what cancelling would leave out is said before.
+//! Pause, resume, cancel. The cancel dialog first says what would be left out.
 
 use leptos::prelude::*;
 
@@ -24,7 +24,7 @@ pub(super) fn use_actions(loading: Loading) -> Actions {
 }
 
 impl Actions {
-    /// The buttons for one.
+    /// The buttons of one backfill.
     pub(super) fn of(self, backfill: &Backfill) -> AnyView {
         if !use_session().operates() {
             return ().into_any();
@@ -32,11 +32,11 @@ impl Actions {
         let id = backfill.id.clone();
         let turn = match backfill.state {
             BackfillState::Running => button(Look::Plain, None, "Pause", move || {
-                let said = "Paused: runs that are alive go on, no other starts.".to_owned();
+                let said = "Paused: live runs continue, no others start.".to_owned();
                 self.act(api::planning::pause_backfill(id.clone()), said);
             }),
             BackfillState::Paused => button(Look::Plain, None, "Resume", move || {
-                self.act(api::planning::resume_backfill(id.clone()), "It goes on.".to_owned());
+                self.act(api::planning::resume_backfill(id.clone()), "It continues.".to_owned());
             }),
             BackfillState::Cancelled | BackfillState::Completed => return ().into_any(),
         };
@@ -55,7 +55,7 @@ impl Actions {
             let (id, progress) = (backfill.id.clone(), backfill.progress);
             let fields = view! {
                 <p>{format!(
-                    "{} instants never run, and {} runs that are alive are asked to stop. It cannot be resumed.",
+                    "{} instants will not run, and {} live runs are asked to stop. It cannot be resumed.",
                     progress.pending, progress.running,
                 )}</p>
                 {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}

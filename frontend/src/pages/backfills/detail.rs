@@ -1,4 +1,4 @@
-//! One backfill, live: how far it is, and each of its instants.
+//! One backfill, live: its progress, and each of its instants.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Backfills: schedules run for instants of the past.
+//! Backfills: runs of schedules for past instants.
 //!
-//! - `planner`: range, mode, order; beside it the exact list by state
+//! - `planner`: range, mode, order; beside it the exact list of instants by state
 //! - `detail`: one backfill, with its fires
 //! - `actions`: pause, resume, cancel
 
@@ -60,7 +60,7 @@ pub(crate) fn Backfills() -> impl IntoView {
             loading=loading
             what="backfills"
             is_empty=Signal::derive(move || backfills.list.is_empty())
-            empty=|| empty("No backfill yet", "A backfill runs a schedule for instants of the past: those that were missed, or that failed.")
+            empty=|| empty("No backfill yet", "A backfill runs a schedule for past instants: those that were missed, or that failed.")
         >
             {table("Backfills", "table", headings(), rows(backfills.list, move |row| line(row, actions)))}
             {pager(backfills.beside(), "backfills", go)}
@@ -137,12 +137,12 @@ fn progress(progress: Progress) -> AnyView {
     .into_any()
 }
 
-/// What a mode runs.
+/// What each mode runs.
 fn mode_words(mode: model::BackfillMode) -> &'static str {
     match mode {
-        model::BackfillMode::Missing => "those that nothing ran for",
-        model::BackfillMode::MissingAndFailed => "those, and those that failed",
-        model::BackfillMode::All => "all, also those that succeeded",
+        model::BackfillMode::Missing => "instants without a run",
+        model::BackfillMode::MissingAndFailed => "also those that failed",
+        model::BackfillMode::All => "all, including those that succeeded",
     }
 }
 

@@ -1,5 +1,5 @@
-//! A backfill to be made: which schedule, which range, what of it, in which order; beside it the exact list of what would
-//! run and of what would not, by state, and when it would be done.
+//! A new backfill: its schedule, range, mode and order; beside it the exact list of the instants that would run and
+//! those that would not, by state, and the estimated end.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::{
 
 const PAUSE: Duration = Duration::from_millis(300);
 const DAY_MS: i64 = 86_400_000;
-/// Name and days of the ranges that one click chooses.
+/// Labels and days of the ranges that one click selects.
 const RANGES: [(&str, i64); 3] = [("Last 24 hours", 1), ("Last week", 7), ("Last 30 days", 30)];
 
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ impl Draft {
         }
     }
 
-    /// The days up to now, on the browser's clock, to the minute.
+    /// Selects this many days up to now, by the browser's clock, to the minute.
     fn choose(self, days: i64) {
         let now = Moment::now();
         let text = |at: Moment| {
@@ -65,7 +65,7 @@ impl Draft {
         self.to.set(text(now));
     }
 
-    /// What is to be run, as far as it is chosen; tracked.
+    /// What the backfill would run, once everything is selected; tracked.
     fn chosen(self, schedule: Option<String>) -> Option<BackfillOrderOf> {
         let at = |text: RwSignal<String>| Moment::parse_local(&text.get());
         Some(BackfillOrderOf {
@@ -113,7 +113,7 @@ pub(crate) fn NewBackfill() -> impl IntoView {
     }
 }
 
-/// The schedules whose names hold what is typed, a moment after the last key.
+/// The schedules whose names contain the typed text, loaded a moment after the last key.
 fn use_names(typed: RwSignal<String>, namespace: Memo<String>) -> Load<Page<ScheduleName>> {
     let settled = RwSignal::new(typed.get_untracked());
     let timer = StoredValue::new(None::<TimeoutHandle>);
@@ -171,7 +171,7 @@ fn form(
                     let _gone = busy.try_set(false);
                     match outcome {
                         Ok(id) => {
-                            actor.say("The backfill begins.".to_owned());
+                            actor.say("The backfill is starting.".to_owned());
                             address.go(&Route::Backfill(id).path());
                         }
                         Err(failure) => drop(wrong.try_set(Some(failure))),
@@ -201,17 +201,17 @@ fn form(
             <fieldset class="panel form-section">
                 <legend>"Which fires"</legend>
                 {Field::new("schedule", "Schedule", draft.schedule).required().first().list("schedule-names")
-                    .error(of(wrong, "scheduleId")).hint("By name. A paused one runs as well.").text()}
+                    .error(of(wrong, "scheduleId")).hint("By name. Paused schedules can be backfilled as well.").text()}
                 <datalist id="schedule-names">{options}</datalist>
                 <div class="actions" role="group" aria-label="Ranges">{Vec::from(RANGES.map(range))}</div>
                 <div class="field-grid">
                     {Field::new("from", "From (your time)", draft.from).kind("datetime-local").error(of(wrong, "from")).text()}
-                    {Field::new("to", "To, not included (your time)", draft.to).kind("datetime-local").error(of(wrong, "to")).text()}
+                    {Field::new("to", "To, exclusive (your time)", draft.to).kind("datetime-local").error(of(wrong, "to")).text()}
                 </div>
-                {Field::new("mode", "Of these", draft.mode).error(of(wrong, "mode")).choice(&[
-                    ("missing", "those that nothing ran for"),
-                    ("failed", "those, and those whose runs all failed"),
-                    ("all", "all, also those that succeeded"),
+                {Field::new("mode", "Among these", draft.mode).error(of(wrong, "mode")).choice(&[
+                    ("missing", "instants without a run"),
+                    ("failed", "also those whose runs all failed"),
+                    ("all", "all, including those that succeeded"),
                 ])}
             </fieldset>
             <fieldset class="panel form-section">
@@ -233,7 +233,7 @@ fn form(
     .into_any()
 }
 
-/// What the list is narrowed to, in the order of the buttons; nothing is what would run.
+/// The filters of the list, in the order of the buttons; `None` is what would run.
 const STANDINGS: [(Option<BackfillStanding>, &str); 7] = [
     (None, "Would run"),
     (Some(BackfillStanding::Missing), "Nothing ran"),
@@ -310,7 +310,7 @@ fn list(draft: Draft, schedule: Memo<Option<ScheduleName>>, namespace: Memo<Stri
     panel("What would run", (), live(content))
 }
 
-/// How many, and for how long.
+/// How many runs, and how long they would take.
 fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyView {
     let selected = preview.selected;
     let words = format!("{selected} of {} fires would run.", preview.total);
@@ -319,13 +319,13 @@ fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyVie
         let took: Vec<i64> =
             pace.with(|runs| runs.iter().filter_map(|run| run.duration_ms).collect())?;
         estimate(selected, at_once, &took).map(|millis| {
-            format!("About {}, going by its last {} successful runs.", duration(millis), took.len())
+            format!("About {}, based on its last {} successful runs.", duration(millis), took.len())
         })
     };
     view! { <p class="lede" data-testid="would-run">{words}</p><p class="muted">{move || end()}</p> }.into_any()
 }
 
-/// How long so many runs take, so many at once, if each takes what the last ones took on average.
+/// How long this many runs take, with `at_once` in parallel, if each takes as long as the last ones on average.
 fn estimate(runs: i64, at_once: i64, took: &[i64]) -> Option<i64> {
     let count = i64::try_from(took.len()).ok().filter(|count| *count > 0 && runs > 0)?;
     let rounds = (runs + at_once - 1) / at_once;
@@ -350,7 +350,7 @@ fn fires(
         .into_any()
     };
     if preview.fires.rows.is_empty() {
-        return view! { <p class="empty">"No fire of this kind lies in the range."</p> }.into_any();
+        return view! { <p class="empty">"The range contains no such fires."</p> }.into_any();
     }
     let headings = vec![heading("Instant", ""), heading("So far", ""), heading("Backfill", "")];
     let rows: Vec<_> = preview.fires.rows.iter().map(row).collect();

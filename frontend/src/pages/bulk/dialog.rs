@@ -1,4 +1,4 @@
-//! The order's dialog.
+//! The dialog of a bulk action.
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
@@ -12,7 +12,7 @@ use crate::{
     time::Moment,
 };
 
-/// Where an order stands.
+/// The progress of an action.
 #[derive(Clone)]
 enum Stage {
     Counting,
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// The dialog, closed until an order is chosen.
+/// The dialog, closed until an action is chosen.
 pub(super) fn dialog(
     open: RwSignal<bool>,
     kind: RwSignal<Kind>,
@@ -60,13 +60,13 @@ pub(super) fn dialog(
     subjects: Subjects,
 ) -> AnyView {
     view! {
-        <Dialog open=open title="Do it for many">{content(open, kind.get_untracked(), which, subjects)}</Dialog>
+        <Dialog open=open title="Bulk action">{content(open, kind.get_untracked(), which, subjects)}</Dialog>
     }
     .into_any()
 }
 
-/// Each portion of an order, one after the other: counted without numbers, done with those that were counted. One that takes
-/// longer than a request is sent again with its key until nothing remains.
+/// Sends each portion of an action, one after the other: without a number to count the matches, then with that number
+/// to perform the action. One that takes longer than a request is sent again with its key until nothing remains.
 async fn send(
     namespace: String,
     portions: Vec<(String, Option<i64>)>,
@@ -113,7 +113,7 @@ fn content(
     let namespace = untrack(|| address.namespace());
     let place = StoredValue::new(namespace.clone());
     spawn_local(async move {
-        // A reason is asked for later; the count does not depend on it.
+        // The reason is asked for later; the count does not depend on it.
         let order = kind.order("count".to_owned(), None);
         let portions = searches.get_value().into_iter().map(|search| (search, None)).collect();
         let counted = send(namespace, portions, order, |_| ()).await;
@@ -130,8 +130,10 @@ fn content(
         let Stage::Counted(counted) = stage.get_untracked() else { return };
         let text = reason.get_untracked().trim().to_owned();
         if kind.needs_reason() && text.is_empty() {
-            return wrong
-                .set(Some(Failure::of_field("reason", "Say why, for whoever finds it so.")));
+            return wrong.set(Some(Failure::of_field(
+                "reason",
+                "Give a reason, so that others can understand it.",
+            )));
         }
         let end = Moment::parse_local(&until.get_untracked());
         stage.set(Stage::Working(0, counted.matched));
@@ -241,7 +243,7 @@ fn count_words(count: i64) -> String {
 
 fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
     if outcome.too_many {
-        let words = "These are more than 10,000. Narrow the search.";
+        let words = "The search matches more than 10,000. Narrow it.";
         return view! { <p class="form-error">{words}</p> }.into_any();
     }
     let names: Vec<&str> = outcome.sample.iter().map(|named| named.name.as_str()).collect();

@@ -1,8 +1,8 @@
-//! One order for many schedules: those that are chosen on this page, or all that the search finds.
+//! Bulk actions on schedules: on those selected on this page, or on all that the search finds.
 //!
-//! First the order is only counted, and one sees how many are meant and what would be refused. What is sent then names that
-//! number: where another one is found meanwhile, nothing is done. An order that takes longer than one request is sent again
-//! until nothing remains.
+//! First the action is only counted: the user sees how many schedules match and what would be refused. The action is
+//! then sent with that number. If another number matches by then, nothing is done. An action that takes longer than
+//! one request is sent again until nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
 
@@ -15,7 +15,7 @@ use crate::{
     data::Loading,
 };
 
-/// What can be ordered.
+/// The bulk actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Pause,
@@ -25,10 +25,10 @@ pub(super) enum Kind {
     Delete,
 }
 
-/// A value of a search names at most so many.
+/// Maximum number of names in one value of a search.
 const NAMES: usize = 20;
 
-/// Whom an order is for, as searches: names are searched for in portions.
+/// The searches that find these schedules: names are searched for in portions.
 fn searches(names: &[String]) -> Vec<String> {
     let quoted = |name: &String| format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""));
     names
@@ -37,7 +37,7 @@ fn searches(names: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What the bar is told: the names of what is chosen, the search, and how many it finds.
+/// The input of the bar: the names of the selected schedules, the search, and how many it finds.
 #[derive(Clone, Copy)]
 pub(super) struct Subjects {
     pub(super) selection: Selection,
@@ -47,7 +47,7 @@ pub(super) struct Subjects {
     pub(super) list: Loading,
 }
 
-/// The bar; nothing while nothing is chosen.
+/// The bar; empty while nothing is selected.
 #[component]
 pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
     let Subjects { selection, search, total, .. } = subjects;
@@ -60,7 +60,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         }
     });
     let has_more = move || {
-        // An order for all needs a search: "everything" is never meant by accident.
+        // An action on all needs a search, so that nobody changes everything by accident.
         let more = total.get().filter(|total| *total > selection.count() as i64);
         more.filter(|_| !search.get().is_empty())
     };
@@ -80,14 +80,14 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
             _ => format!("{count} chosen"),
         };
         let more = has_more().filter(|_| !is_all.get()).map(|total| {
-            let text = format!("Choose all {total} that match");
+            let text = format!("Select all {total} that match");
             view! {
                 <button type="button" class="button button-quiet" on:click=move |_| is_all.set(true)>{text}</button>
             }
             .into_any()
         });
         view! {
-            <div class="bulk-bar" role="region" aria-label="What to do with the chosen schedules">
+            <div class="bulk-bar" role="region" aria-label="Actions for the selected schedules">
                 <strong role="status">{words}</strong>
                 {more}
                 <div class="actions">
@@ -96,7 +96,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
                     {button(Look::Plain, None, "Resume", choose(Kind::Resume))}
                     {button(Look::Plain, None, "Skip next", choose(Kind::Skip))}
                     {button(Look::Danger, None, "Delete", choose(Kind::Delete))}
-                    {button(Look::Plain, None, "Choose none", move || selection.clear())}
+                    {button(Look::Plain, None, "Select none", move || selection.clear())}
                 </div>
             </div>
         }

@@ -9,7 +9,7 @@ use crate::{
     time::Day,
 };
 
-/// Each entry as it stands in the form. Ranges and windows are lines of text.
+/// The entries in the form. Ranges and windows are lines of text.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     pub(super) name: RwSignal<String>,
@@ -21,7 +21,7 @@ pub(super) struct Draft {
     pub(super) windows: RwSignal<String>,
 }
 
-/// What the form says, read.
+/// The parsed content of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entries {
     pub(super) name: String,
@@ -61,10 +61,10 @@ impl Draft {
         }
     }
 
-    /// What the form says; tracked.
+    /// Parses the form; tracked.
     ///
     /// # Errors
-    /// The first line that is no range or no window.
+    /// The first line that is not a range or a window.
     pub(super) fn read(self) -> Result<Entries, Failure> {
         let mode = match self.mode.get().as_str() {
             "only" => CalendarMode::Only,
@@ -81,7 +81,7 @@ impl Draft {
         })
     }
 
-    /// A click on a day: it comes in, or goes out again.
+    /// A click on a day adds it, or removes it if it is there.
     pub(super) fn flip(self, day: Day, every_year: bool) {
         let (set, text) =
             if every_year { (self.yearly, day.of_year()) } else { (self.dates, day.to_string()) };
@@ -97,7 +97,7 @@ impl Draft {
 }
 
 impl Entries {
-    /// Why a day is named, by the first entry that names all of it.
+    /// The first kind of entry that covers the whole of a day.
     pub(super) fn names(&self, day: Day) -> Option<&'static str> {
         let (text, of_year) = (day.to_string(), day.of_year());
         let weekday = Weekday::WEEK.get(day.weekday());
@@ -165,7 +165,7 @@ impl Entries {
         }
     }
 
-    /// A module's file that declares it under a name, to have its effect planned.
+    /// A module file that declares the calendar under a name, to plan its effect.
     pub(super) fn to_module(&self, namespace: &str, name: &str) -> String {
         let weekdays = |days: &[Weekday]| -> Vec<String> {
             days.iter().map(|day| day.word().to_lowercase()).collect()
@@ -206,9 +206,8 @@ fn window_line(window: &Window) -> String {
 fn lines<T>(text: &str, field: &str, read: fn(&str) -> Option<T>) -> Result<Vec<T>, Failure> {
     let full = text.lines().map(str::trim).filter(|line| !line.is_empty());
     full.map(|line| {
-        let wrong = || {
-            Failure::of_field(field, format!("\"{line}\" cannot be read. Write: from to until."))
-        };
+        let wrong =
+            || Failure::of_field(field, format!("\"{line}\" cannot be read. Write: START to END."));
         read(line).ok_or_else(wrong)
     })
     .collect()

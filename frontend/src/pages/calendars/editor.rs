@@ -16,14 +16,14 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
-/// A calendar to be made.
+/// The page of a new calendar.
 #[component]
 pub(crate) fn NewCalendar() -> impl IntoView {
     use_title(|| "New calendar".to_owned());
     view! { <header class="page-head"><h1>"New calendar"</h1></header>{editor(None)} }
 }
 
-/// A calendar that is there.
+/// The page of an existing calendar.
 #[component]
 pub(crate) fn EditCalendar(id: String) -> impl IntoView {
     use_title(|| "Calendar".to_owned());
@@ -110,7 +110,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
         .into_any()
     } else {
         let words = declared.map_or_else(
-            || "Editors change calendars.".to_owned(),
+            || "Only editors can change calendars.".to_owned(),
             |module| format!("The module {module} declares this calendar: change it in its file."),
         );
         view! { <p class="muted">{words}</p> }.into_any()
@@ -124,7 +124,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
                         {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
                         {Field::new("mode", "It", draft.mode).error(of(wrong, "mode")).choice(&[
                             ("exclude", "suppresses what it names"),
-                            ("only", "lets through only what it names"),
+                            ("only", "allows only its entries"),
                         ])}
                     </div>
                     {year::view(year, draft, entries)}
@@ -134,8 +134,8 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
                     <legend>"Ranges and hours"</legend>
                     {Field::new("ranges", "Ranges, one a line", draft.ranges).code().error(of(wrong, "ranges"))
                         .hint("2026-07-01 to 2026-07-31, or 2026-12-20T18:00 to 2027-01-02T08:00").area(3)}
-                    {Field::new("windows", "Hours of the day, one a line", draft.windows).code().error(of(wrong, "windows"))
-                        .hint("09:00 to 17:00 on Mon Tue Wed Thu Fri. Without days: on every day.").area(3)}
+                    {Field::new("windows", "Hours of the day, one per line", draft.windows).code().error(of(wrong, "windows"))
+                        .hint("09:00 to 17:00 on Mon Tue Wed Thu Fri. Without days: every day.").area(3)}
                 </fieldset>
                 {foot}
             </form>
@@ -172,7 +172,7 @@ fn used_by(users: Load<Vec<CalendarUser>>, name: String) -> AnyView {
     let list = move || {
         let users = users_of(users, &name).unwrap_or_default();
         if users.is_empty() {
-            return view! { <p class="muted">"No schedule names it yet: choose it in a schedule's form."</p> }.into_any();
+            return view! { <p class="muted">"No schedule uses it yet: select it in a schedule's form."</p> }.into_any();
         }
         let one = |user: CalendarUser| {
             let href = Route::Schedule(user.id).path();

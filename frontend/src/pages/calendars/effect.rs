@@ -1,4 +1,4 @@
-//! What a changed calendar would do to the fires of the next 30 days: planned as a deployment that is not made.
+//! The effect of a changed calendar on the fires of the next 30 days: planned as a deployment that is never made.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Asked a moment after the last change; nothing while the form is as it was.
+/// Loaded a moment after the last change; nothing while the form is unchanged.
 pub(super) fn use_effect(
     entries: Memo<Option<Entries>>,
     name: String,
@@ -53,7 +53,7 @@ pub(super) fn view(plan: Load<Plan>, is_changed: Signal<bool>) -> AnyView {
             }
             .into_any()
         } else {
-            view! { <p class="muted">"Change something: what that does to the fires of the next 30 days appears here, before it is saved."</p> }
+            view! { <p class="muted">"Change something: the effect on the fires of the next 30 days is shown here before you save."</p> }
                 .into_any()
         }
     };
@@ -71,7 +71,7 @@ fn draw(effect: &Change) -> AnyView {
         .into_any()
 }
 
-/// What happens to one schedule.
+/// The effect on one schedule.
 pub(in crate::pages) fn schedule(effect: &ScheduleEffect) -> AnyView {
     let sample = |word: &'static str, instants: &[crate::time::Moment]| {
         (!instants.is_empty()).then(|| {

@@ -1,9 +1,9 @@
-//! Calendars: what suppresses fires, and for whom.
+//! Calendars: what suppresses fires, and of which schedules.
 //!
-//! - `editor`: one calendar: a year to click in, its other entries, who uses it
+//! - `editor`: one calendar: a clickable year, its other entries, the schedules that use it
 //! - `draft`: a calendar while it is edited
 //! - `year`: the year
-//! - `effect`: what the change would do to fires, before it is saved
+//! - `effect`: how the change would affect fires, before it is saved
 
 mod draft;
 mod editor;
@@ -49,7 +49,7 @@ pub(crate) fn Calendars() -> impl IntoView {
             loading=loading
             what="calendars"
             is_empty=is_empty
-            empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: schedules that name a calendar leave fires out by it.")
+            empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.")
         >
             {calendars.draw(move |page| list(page, users, remove))}
         </AsyncView>
@@ -92,8 +92,8 @@ fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calend
 
 fn mode_words(mode: CalendarMode) -> &'static str {
     match mode {
-        CalendarMode::Exclude => "Suppresses what it names",
-        CalendarMode::Only => "Lets through only what it names",
+        CalendarMode::Exclude => "Suppresses its entries",
+        CalendarMode::Only => "Allows only its entries",
     }
 }
 
@@ -115,7 +115,7 @@ fn sum(calendar: &Calendar) -> String {
     if parts.is_empty() { "nothing yet".to_owned() } else { parts.join(", ") }
 }
 
-/// The schedules that name a calendar; tracked.
+/// The schedules that use a calendar; tracked.
 fn users_of(users: Load<Vec<CalendarUser>>, name: &str) -> Option<Vec<CalendarUser>> {
     users.with(|users| {
         let names =
@@ -133,8 +133,8 @@ fn remove_form(
     let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
     let count = untrack(|| users_of(users, &name)).map_or(0, |users| users.len());
     let impact = match count {
-        0 => "No schedule names it.".to_owned(),
-        count => format!("{count} schedules name it: it is refused until they do not."),
+        0 => "No schedule uses it.".to_owned(),
+        count => format!("{count} schedules use it: this is refused until they no longer do."),
     };
     let fields =
         view! { <p>"Deletes the calendar "<strong>{name.clone()}</strong>". "{impact}</p> };

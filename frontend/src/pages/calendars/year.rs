@@ -1,4 +1,5 @@
-//! A year to click in: twelve months, each day a button that says why it is named. The arrow keys go from day to day.
+//! A clickable year: twelve months, each day a button that says which kind of entry covers it. The arrow keys move
+//! from day to day.
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 use wasm_bindgen::JsCast;
@@ -11,7 +12,7 @@ use crate::{
     time::{Day, Moment, Wall, browser_zone, days_in, month_name},
 };
 
-/// The year that is shown, and the day that a tab leads to.
+/// The visible year, and the day that can be reached by Tab.
 #[derive(Clone, Copy)]
 pub(super) struct Year {
     year: RwSignal<i64>,
@@ -50,7 +51,7 @@ impl Year {
         let to = self.at.get_untracked().plus(days);
         self.at.set(to);
         self.year.set(to.parts().0);
-        // The months are drawn anew first.
+        // The months have to be redrawn first.
         request_animation_frame(move || {
             let day = document().get_element_by_id(&format!("day-{to}"));
             if let Some(day) = day.and_then(|day| day.dyn_into::<HtmlElement>().ok()) {
@@ -83,8 +84,8 @@ pub(super) fn view(year: Year, draft: Draft, entries: Memo<Option<Entries>>) -> 
         view! {
             <fieldset class="radios">
                 <legend class="visually-hidden">"A click means"</legend>
-                {one(false, "A click means this day")}
-                {one(true, "the day of every year")}
+                {one(false, "A click selects this day")}
+                {one(true, "this day of every year")}
             </fieldset>
         }
         .into_any()

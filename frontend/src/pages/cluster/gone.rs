@@ -1,4 +1,4 @@
-//! Those that left or died within a day.
+//! Nodes that left or died within the last day.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{
     model::Member,
 };
 
-/// Nothing where nobody has gone.
+/// Empty if there are none.
 pub(super) fn gone(nodes: &[Member]) -> AnyView {
     let rows: Vec<_> = nodes.iter().filter(|node| !node.is_here()).map(row).collect();
     if rows.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn gone(nodes: &[Member]) -> AnyView {
 
 fn row(node: &Member) -> AnyView {
     let mark = Mark::Node(node.state);
-    let life = format!("life {} of this name", node.incarnation);
+    let life = format!("start {} under this name", node.incarnation);
     view! {
         <tr data-testid="gone-row" data-state=mark.state()>
             <th scope="row" class="name-cell"><span title=life>{node.name.clone()}</span></th>

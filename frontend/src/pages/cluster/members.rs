@@ -1,4 +1,4 @@
-//! Those that are here.
+//! Nodes that are present.
 
 use leptos::prelude::*;
 
@@ -10,9 +10,9 @@ use crate::{
     time::{distance, duration},
 };
 
-/// From here on a clock's distance is told in colour: beyond five seconds a node claims nothing.
+/// From this offset on, a clock is shown in colour; beyond five seconds a node claims nothing.
 const FAR_MS: i64 = 1_000;
-/// All of them.
+/// Number of all shards.
 const SHARDS: i64 = 256;
 const COLUMNS: u8 = 9;
 
@@ -24,7 +24,7 @@ pub(super) fn members(nodes: &[Member]) -> AnyView {
         heading("Roles", "wide"),
         heading("Runs", "number"),
         heading("Claims", "wide"),
-        heading("Does for all", "wide"),
+        heading("Cluster services", "wide"),
         heading("Seen", "number"),
         heading("Clock", "number wide"),
         heading("Version", "wide"),
@@ -32,13 +32,16 @@ pub(super) fn members(nodes: &[Member]) -> AnyView {
     let here = nodes.iter().filter(|node| node.is_here());
     let rows: Vec<_> =
         here.map(|node| view! { {row(node)}{note(node, nodes)} }.into_any()).collect();
-    table("Nodes that are here", "table", headings, rows.into_any())
+    table("Present nodes", "table", headings, rows.into_any())
 }
 
 fn row(node: &Member) -> AnyView {
     let mark = Mark::Node(node.state);
-    let since =
-        format!("life {} of this name, since {}", node.incarnation, node.started_at.to_rfc3339());
+    let since = format!(
+        "start {} under this name, since {}",
+        node.incarnation,
+        node.started_at.to_rfc3339()
+    );
     let version = format!("zone data {}", node.zone_data);
     view! {
         <tr data-testid="node-row" data-state=mark.state()>
@@ -48,7 +51,7 @@ fn row(node: &Member) -> AnyView {
             </th>
             <td>{badge(mark)}</td>
             <td class="wide">{node.roles.join(", ")}</td>
-            <td class="number">{meter(node.runs, node.capacity, "places taken")}</td>
+            <td class="number">{meter(node.runs, node.capacity, "slots used")}</td>
             <td class="wide">{shards(node)}</td>
             <td class="wide">{leases(node)}</td>
             <td class="number">{seen(node)}</td>
@@ -59,7 +62,7 @@ fn row(node: &Member) -> AnyView {
     .into_any()
 }
 
-/// A row of its own under the node's: sentences need the width.
+/// A second row under the node's row: sentences need the width.
 fn note(node: &Member, nodes: &[Member]) -> AnyView {
     let problems = problems(node, nodes);
     if problems.is_empty() {
@@ -87,7 +90,7 @@ fn words(tags: &[String]) -> AnyView {
     view! { <span class="tags">{tags.iter().map(tag).collect::<Vec<_>>()}</span> }.into_any()
 }
 
-/// So many of so many, with a bar.
+/// A part of a whole in numbers, with a bar.
 pub(super) fn meter(part: i64, whole: i64, what: &'static str) -> AnyView {
     let name = format!("{part} of {whole} {what}");
     view! {
@@ -106,7 +109,7 @@ fn share(part: i64, whole: i64) -> i64 {
     if whole <= 0 { 0 } else { (part * 100 / whole).clamp(0, 100) }
 }
 
-/// Of which share of the schedules it claims what is due.
+/// The share of the schedules whose due fires it claims.
 fn shards(node: &Member) -> AnyView {
     if node.first_shards == 0 && node.second_shards == 0 {
         return view! { <span class="muted">"–"</span> }.into_any();
@@ -129,7 +132,7 @@ fn leases(node: &Member) -> AnyView {
     view! { <span title=epochs.join("\n")>{names.join(", ")}</span> }.into_any()
 }
 
-/// On this browser's clock between two answers, so that it counts on.
+/// Counted by this browser's clock, so that it continues between two answers.
 fn seen(node: &Member) -> AnyView {
     let (now, beat) = (use_now(), node.heartbeat_at);
     let seen = move || distance(beat.since(now.get()).min(0));

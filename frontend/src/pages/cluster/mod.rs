@@ -1,13 +1,13 @@
-//! The cluster: which processes share the work, what each of them does, and what is wrong among them.
+//! The cluster: the nodes that share the work, the work of each of them, and their problems.
 //!
-//! Each heartbeat is an event, and so is whatever happens to a node. The page asks for all of them when it hears one, at
-//! most once a second: where one comes or goes, the others' shares change. Where no heartbeat can be written there is no
-//! event either, so it asks now and then in any case.
+//! Each heartbeat is an event, and so is every change of a node. On an event the page reloads all nodes, at most once
+//! a second: when a node joins or leaves, the shares of the others change. If no heartbeat can be written there are
+//! no events either, so the page also reloads from time to time.
 //!
-//! - `members`: those that are here, with their work
-//! - `workers`: programs that pull tasks, and their queues
-//! - `problems`: what is wrong with one of them
-//! - `gone`: those that left or died within a day
+//! - `members`: the nodes that are present, with their work
+//! - `workers`: worker programs, and their queues
+//! - `problems`: the problems of a node
+//! - `gone`: nodes that left or died within the last day
 
 mod gone;
 mod members;
@@ -55,7 +55,7 @@ pub(crate) fn Cluster() -> impl IntoView {
     }
 }
 
-/// How many there are, and how full they are together.
+/// The number of nodes, and their total load.
 fn summary(fleet: &Fleet) -> AnyView {
     let here = || fleet.nodes.iter().filter(|node| node.is_here());
     let (runs, capacity) =
@@ -64,11 +64,10 @@ fn summary(fleet: &Fleet) -> AnyView {
         1 => "1 node".to_owned(),
         count => format!("{count} nodes"),
     };
-    view! { <p class="muted">{format!("{nodes}, {runs} of {capacity} places taken")}</p> }
-        .into_any()
+    view! { <p class="muted">{format!("{nodes}, {runs} of {capacity} slots used")}</p> }.into_any()
 }
 
-/// What to do for another node, where there is but one.
+/// How to add another node, if there is only one.
 fn alone(fleet: &Fleet) -> AnyView {
     if fleet.nodes.iter().filter(|node| node.is_here()).count() != 1 {
         return ().into_any();

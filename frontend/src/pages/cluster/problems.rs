@@ -3,11 +3,10 @@ use crate::{
     time::duration,
 };
 
-/// Beyond that a clock is wrong, and its node claims nothing.
+/// Beyond this offset a clock is wrong, and its node claims nothing.
 const WRONG_MS: i64 = 5_000;
 
-/// What is wrong with one of the nodes, a sentence each. Where nodes differ, those say so that are
-/// behind; health names them all.
+/// The problems of a node, one sentence each. If nodes differ, the older ones say so; health lists them all.
 pub(super) fn problems(node: &Member, all: &[Member]) -> Vec<String> {
     let redis = node.redis_problem.as_ref().map(|problem| {
         format!(
@@ -34,7 +33,8 @@ pub(super) fn problems(node: &Member, all: &[Member]) -> Vec<String> {
     [redis, clock, zone_data, schema].into_iter().flatten().collect()
 }
 
-/// What the newest have, if this node has something older. Who leaves takes the difference along.
+/// The newest value among the nodes, if this node's is older. A node that is leaving is not compared: the difference
+/// leaves with it.
 fn newer<'a>(node: &Member, all: &'a [Member], of: fn(&Member) -> &str) -> Option<&'a str> {
     let stays = |node: &Member| node.state == NodeState::Alive;
     let newest = all.iter().filter(|other| stays(other)).map(of).max()?;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_node_like_the_others_has_no_problem() {
         assert!(of(json!({})).is_empty());
-        // Nor has the newest of them, nor one that leaves.
+        // Neither has the newest node, nor one that is leaving.
         assert!(of(json!({ "zoneData": "2026c", "schema": "m0014" })).is_empty());
         assert!(of(json!({ "zoneData": "2025a", "state": "DRAINING" })).is_empty());
         assert!(of(json!({ "clockOffsetMs": -5_000 })).is_empty());

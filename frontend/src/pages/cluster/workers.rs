@@ -1,4 +1,4 @@
-//! Programs that pull tasks, and the queues that they pull from.
+//! Worker programs, and the queues from which they pull jobs.
 
 use leptos::prelude::*;
 
@@ -45,7 +45,7 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
         heading("Queue", ""),
         heading("Waiting", "number"),
         heading("Oldest", "wide"),
-        heading("At work", "number"),
+        heading("Working on", "number"),
         heading("Workers", "number"),
         heading("Free", "number wide"),
         silent_heading("Actions"),
@@ -61,7 +61,7 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
     let programs: Vec<_> = all.workers.iter().map(worker_row).collect();
     let queues = table("Queues", "table", queues, rows.into_any());
     let workers = (!programs.is_empty()).then(|| {
-        let workers = table("Programs that pull tasks", "table", workers, programs.into_any());
+        let workers = table("Worker programs", "table", workers, programs.into_any());
         panel("Workers", (), workers)
     });
     view! { <div class="cluster">{panel("Queues of workers", (), queues)}{workers}</div> }
@@ -101,7 +101,7 @@ fn worker_row(worker: &WorkerProgram) -> AnyView {
         let tag = |tag: &String| view! { <span class="tag">{tag.clone()}</span> }.into_any();
         view! { <span class="tags">{worker.tags.iter().map(tag).collect::<Vec<_>>()}</span> }
     });
-    let draining = worker.draining.then(|| note("takes on nothing any more".to_owned()));
+    let draining = worker.draining.then(|| note("takes no new jobs".to_owned()));
     let version = match worker.version.is_empty() {
         true => worker.client.clone(),
         false => format!("{} · {}", worker.version, worker.client),
@@ -132,15 +132,15 @@ fn limit_form(
     let name = queue.name.clone();
     let fields = view! {
         {Field::new("queue-max", "Jobs at once", most).first().error(of(wrong, "maxJobs"))
-            .hint("1 to 10000, of all workers together. Empty: no limit. Jobs over the limit go on.")
+            .hint("1 to 10000, across all workers. Empty: no limit. Jobs over the limit continue.")
             .text()}
     };
     let plan = move |_| {
         let no_limit = most.with_untracked(|text| text.trim().is_empty());
         let max_jobs = if no_limit { None } else { Some(number("maxJobs", most)?) };
         let said = match max_jobs {
-            Some(most) => format!("Workers have {most} jobs of {name} at once."),
-            None => format!("{name} has no limit any more."),
+            Some(most) => format!("Workers run at most {most} jobs of {name} at once."),
+            None => format!("{name} no longer has a limit."),
         };
         let ask = api::workers::limit_queue(namespace.get_untracked(), name.clone(), max_jobs);
         Ok(Change { ask, said })

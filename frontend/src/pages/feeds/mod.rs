@@ -1,5 +1,4 @@
-//! Calendar feeds: upcoming runs that other programs subscribe to by an address, and badges that
-//! other pages show.
+//! Calendar feeds: upcoming runs that other programs subscribe to by URL, and badges that other pages show.
 
 use leptos::prelude::*;
 
@@ -35,7 +34,7 @@ pub(crate) fn Feeds() -> impl IntoView {
             loading=loading
             what="feeds"
             is_empty=Signal::derive(move || feeds.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No feed yet", "A feed shows what will run as a calendar (iCalendar) that other programs subscribe to. A badge says how the last runs went, for a README or a wall.")
+            empty=|| empty("No feed yet", "A feed shows what will run as a calendar (iCalendar) that other programs subscribe to. A badge shows how the last runs went, for a README or a wall display.")
         >
             {feeds.draw(move |feeds| list(feeds, revoke))}
         </AsyncView>
@@ -132,7 +131,7 @@ fn new_form(
 fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {
     let (id, name) = (feed.id.clone(), feed.name.clone());
     let fields = view! {
-        <p>"The address of "<strong>{name.clone()}</strong>" leads nowhere from now on. What subscribes to it or shows it stands still."</p>
+        <p>"The address of "<strong>{name.clone()}</strong>" stops working now. Calendars and pages that use it are no longer updated."</p>
     };
     let plan = move |_| {
         Ok(Change {

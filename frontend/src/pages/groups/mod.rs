@@ -1,4 +1,4 @@
-//! Concurrency groups: how many slots of the limit are used, who holds them, who waits.
+//! Concurrency groups: how many slots of the limit are used, which runs hold them, which wait.
 
 use std::time::Duration;
 
@@ -39,12 +39,12 @@ pub(crate) fn Groups() -> impl IntoView {
             loading=loading
             what="groups"
             is_empty=Signal::derive(move || groups.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No group yet", "A group is a limit that several schedules share: so many of their runs are at work at once.")
+            empty=|| empty("No group yet", "A group is a limit that several schedules share: the maximum number of their runs at once.")
         >
             {groups.draw(move |groups| list(groups, look, change, remove))}
         </AsyncView>
         <Dialog open=new title="New group">{new_form(new, namespace, loading)}</Dialog>
-        {look.dialog("Who holds, who waits", move |group| holders(&group, namespace))}
+        {look.dialog("Holding and waiting runs", move |group| holders(&group, namespace))}
         {change.dialog("Change group", move |group| change_form(&group, change, loading))}
         {remove.dialog("Delete group", move |group| remove_form(&group, remove, loading))}
     }
@@ -107,7 +107,7 @@ fn slots(running: i64, most: i64) -> AnyView {
     .into_any()
 }
 
-/// The runs of a group, live: those at work hold slots, the others wait in this order.
+/// The runs of a group, live: those that are running hold slots, the others wait in this order.
 fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
     let name = group.name.replace('"', "\\\"");
     let search = format!("group:\"{name}\" state:queued,running,retrying");
@@ -137,7 +137,7 @@ fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
                 loading=loading
                 what="runs"
                 is_empty=Signal::derive(move || runs.with(Vec::is_empty).unwrap_or_default())
-                empty=|| empty("Nothing holds a slot", "No run of this group is at work, and none waits.")
+                empty=|| empty("Nothing holds a slot", "No run of this group is running or waiting.")
             >
                 {runs.draw(draw)}
             </AsyncView>
@@ -165,7 +165,7 @@ fn new_form(open: RwSignal<bool>, namespace: Memo<String>, loading: Loading) -> 
     let wrong = RwSignal::new(None);
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
-        let said = format!("{name} is there: choose it in a schedule's form.");
+        let said = format!("{name} is created: select it in a schedule's form.");
         let most = number("maxRuns", most)?;
         let ask = api::planning::create_group(namespace.get_untracked(), name, most, key);
         Ok(Change { ask, said })
@@ -183,7 +183,7 @@ fn change_form(group: &Group, change: Asked<Group>, loading: Loading) -> AnyView
         let most = most.get().trim().parse::<i64>().unwrap_or(running);
         (most < running).then(|| {
             format!(
-                "{} runs over the limit go on; no other starts until there is room.",
+                "{} runs over the limit continue; no other starts until a slot is free.",
                 running - most
             )
         })
@@ -206,7 +206,7 @@ fn fields(name: RwSignal<String>, most: RwSignal<String>, wrong: kit::Wrong) -> 
     view! {
         {Field::new("group-name", "Name", name).first().required().error(of(wrong, "name")).text()}
         {Field::new("group-max", "Runs at once", most).kind("number").error(of(wrong, "maxRuns"))
-            .hint("1 to 10000, over all schedules that name it.").text()}
+            .hint("1 to 10000, across all schedules that use it.").text()}
     }
     .into_any()
 }
@@ -214,8 +214,8 @@ fn fields(name: RwSignal<String>, most: RwSignal<String>, wrong: kit::Wrong) -> 
 fn remove_form(group: &Group, remove: Asked<Group>, loading: Loading) -> AnyView {
     let (id, name, schedules) = (group.id.clone(), group.name.clone(), group.schedules);
     let impact = match schedules {
-        0 => "No schedule names it.".to_owned(),
-        count => format!("{count} schedules name it: it is refused until they do not."),
+        0 => "No schedule uses it.".to_owned(),
+        count => format!("{count} schedules use it: this is refused until they no longer do."),
     };
     let fields = view! { <p>"Deletes the group "<strong>{name.clone()}</strong>". "{impact}</p> };
     let plan = move |_| {

@@ -1,4 +1,4 @@
-//! Everything that health looks at, with the limit of each, and what the server is made of.
+//! Every health check with its limit, and the versions of the server's parts.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What is wrong: each with what to do, and a link to what it counts.
+//! The findings: each with what to do, and a link to the objects that it counts.
 
 use leptos::prelude::*;
 
@@ -83,7 +83,7 @@ fn watched(code: &str) -> Option<&'static str> {
     })
 }
 
-/// The list that a check counts, and what its link says.
+/// The list of the objects that a check counts, and the text of the link.
 pub(super) fn counted(code: &str) -> Option<(&'static str, String)> {
     let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict)]);
     let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);

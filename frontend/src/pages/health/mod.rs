@@ -1,8 +1,8 @@
-//! Health: what is wrong and what to do, everything that is looked at, and the cluster.
+//! Health: the findings and what to do about them, every check, and the cluster.
 //!
-//! - `verdict`: the verdict in a line, on other pages too
+//! - `verdict`: the health in one line, also on other pages
 //! - `findings`: what is wrong
-//! - `checks`: everything that is looked at
+//! - `checks`: every health check
 
 mod checks;
 mod findings;
@@ -20,7 +20,7 @@ use crate::{
     state::{use_every, use_session, use_title},
 };
 
-/// Where no heartbeat can be written there is no event either.
+/// If no heartbeat can be written, there are no events either.
 const IN_ANY_CASE: Duration = Duration::from_secs(10);
 
 /// The page.

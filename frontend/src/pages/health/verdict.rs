@@ -1,4 +1,4 @@
-//! The verdict in a line. It is never green beside a server that does not answer.
+//! The health in one line. It is never green while the server does not answer.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     time::{Moment, distance},
 };
 
-/// The line; what is known of a silent server is only what it said last.
+/// The line. If the server does not answer, only its last answer is known.
 pub(in crate::pages) fn verdict(
     loading: Loading,
     health: impl Fn() -> Option<Health> + Send + Sync + 'static,
@@ -38,7 +38,7 @@ fn unknown(heard: Moment) -> AnyView {
     view! {
         <div class="health-line" data-state="missed" data-testid="health" role="status">
             <span class="badge" data-state="missed">"Unknown"</span>
-            <span>"The server does not answer. What you see is how things stood "{move || ago()}"."</span>
+            <span>"The server does not answer. The last known state is from "{move || ago()}"."</span>
         </div>
     }
     .into_any()

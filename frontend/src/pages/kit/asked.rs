@@ -26,7 +26,7 @@ pub(in crate::pages) fn use_asked<T>() -> Asked<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Asked<T> {
-    /// The way to open it about a row.
+    /// Returns a callback that opens it for a row.
     pub(in crate::pages) fn ask(self, row: &T) -> impl Fn() + 'static + use<T> {
         let row = Held::new(Arc::new(row.clone()));
         move || {
@@ -35,7 +35,7 @@ impl<T: Clone + Send + Sync + 'static> Asked<T> {
         }
     }
 
-    /// The dialog, closed until it is asked for.
+    /// The dialog, closed until it is opened for a row.
     pub(in crate::pages) fn dialog(
         self,
         title: &'static str,

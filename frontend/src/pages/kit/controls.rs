@@ -7,7 +7,7 @@ use crate::{
     state::use_address,
 };
 
-/// A box to tick, with what it means.
+/// A check box with its label.
 pub(in crate::pages) fn check(
     id: impl Into<String>,
     label: impl Into<String>,
@@ -35,7 +35,7 @@ pub(in crate::pages) fn check(
     .into_any()
 }
 
-/// One of several that can be chosen together: a member of a set.
+/// One of several options that can be selected together: a member of a set.
 pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
     id: String,
     label: String,
@@ -66,7 +66,7 @@ pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
     .into_any()
 }
 
-/// The views of a page, each with its own address; the first is where the address names none.
+/// The tabs of a page, each with its own address; the first is shown if the address names none.
 pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> AnyView {
     let address = use_address();
     let chosen = Signal::derive(move || tab_of(choices, &address.query("tab")));
@@ -75,18 +75,18 @@ pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> An
     components::tabs(label, choices, chosen, href)
 }
 
-/// What stands where there is nothing: a title and what makes it otherwise.
+/// The view of an empty list: a title, and how to fill it.
 pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyView {
     components::empty(title, words, ())
 }
 
-/// A word below the word in a cell.
+/// A smaller note below the text of a cell.
 pub(in crate::pages) fn note(words: impl Into<String>) -> AnyView {
     let words = words.into();
     view! { <span class="cell-note">{words}</span> }.into_any()
 }
 
-/// The mark for nothing.
+/// The mark for an empty value.
 pub(in crate::pages) fn none() -> AnyView {
     view! { <span class="muted">"–"</span> }.into_any()
 }

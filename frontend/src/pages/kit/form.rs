@@ -1,4 +1,4 @@
-//! A form that acts, closes, and says so; or it shows what is wrong and stays.
+//! A form that sends the change, closes, and shows a notice; on an error it stays open and shows the error.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -10,7 +10,7 @@ use crate::{
     time::Moment,
 };
 
-/// What a form does, and what is said when it is done.
+/// The change that a form sends, and the notice once it is done.
 pub(in crate::pages) struct Change {
     pub(in crate::pages) ask: Ask<String>,
     pub(in crate::pages) said: String,
@@ -19,8 +19,8 @@ pub(in crate::pages) struct Change {
 /// The error of a form.
 pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error that belongs to none of them, and the buttons. `plan` reads the fields, or says which is wrong;
-/// `open` closes when it is done, and then `done` is told what the server answered.
+/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
+/// error. On success `open` is set to false, and `done` is called with the server's answer.
 pub(in crate::pages) fn form(
     open: RwSignal<bool>,
     (look, action): (Look, &'static str),
@@ -90,19 +90,19 @@ pub(in crate::pages) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<F
     })
 }
 
-/// A whole number that a field holds.
+/// The whole number in a field.
 ///
 /// # Errors
-/// When it holds none.
+/// When the field does not contain one.
 pub(in crate::pages) fn number(field: &str, text: RwSignal<String>) -> Result<i64, Failure> {
     let text = text.get_untracked();
-    text.trim().parse().map_err(|_| Failure::of_field(field, "Type a whole number."))
+    text.trim().parse().map_err(|_| Failure::of_field(field, "Enter a whole number."))
 }
 
-/// An instant that a field holds, on the browser's clock.
+/// The instant in a field, by the browser's clock.
 ///
 /// # Errors
-/// When it holds none.
+/// When the field does not contain one.
 pub(in crate::pages) fn instant(field: &str, text: RwSignal<String>) -> Result<Moment, Failure> {
     let text = text.get_untracked();
     Moment::parse_local(&text).ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))

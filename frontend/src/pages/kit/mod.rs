@@ -1,9 +1,9 @@
-//! What the pages of Plan, Build and Settings have in common.
+//! Shared parts of the pages of Plan, Build and Settings.
 //!
-//! - `form`: a form in a dialog or on a page that acts and says so
+//! - `form`: a form, in a dialog or on a page, that sends a change and shows its outcome
 //! - `asked`: a dialog about a row
-//! - `once`: what is shown a single time, and passwords for others
-//! - `restored`: the note above a form with what was typed before
+//! - `once`: values that are shown only once, and passwords for other users
+//! - `restored`: the note above a form whose earlier input was restored
 //! - `controls`: check boxes, tabs, hints
 
 mod asked;
@@ -27,8 +27,8 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The namespace that one looks into. These pages are of one: across all of them one is led to the one that one was in
-/// last, and the header says so.
+/// The current namespace. These pages show one namespace: from the view of all, the user is redirected to the last
+/// one visited, and the header says so.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
     let home = move || session.viewer().map(|viewer| viewer.home(address.remembered()));
@@ -43,8 +43,8 @@ pub(super) fn use_namespace() -> Memo<String> {
     })
 }
 
-/// The page of one thing is of the namespace that it lies in: across all of them one is led there, so that what it offers
-/// is what one may do there.
+/// The page of one object belongs to the object's namespace: from the view of all, the user is redirected there, so
+/// that the page offers what the user may do there.
 pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) -> &str) {
     let address = use_address();
     Effect::new(move |_| {
@@ -56,7 +56,7 @@ pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) 
     });
 }
 
-/// Whether whoever is signed in administers where they look; tracked.
+/// Whether the signed-in user is an administrator of the current namespace; tracked.
 pub(super) fn administers() -> bool {
     use_session().role().is_some_and(Role::administers)
 }

@@ -1,4 +1,4 @@
-//! What is shown a single time: tokens, addresses of feeds, the first password of a colleague.
+//! Values that are shown only once: tokens, addresses of feeds, the first password of a new user.
 
 use js_sys::{Function, Reflect, Uint8Array};
 use leptos::prelude::*;
@@ -9,12 +9,12 @@ use crate::{
     state::use_notices,
 };
 
-/// Without letters and digits that are taken for each other.
+/// Without letters and digits that are easily confused.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const GROUPS: usize = 4;
 const LENGTH: usize = 5;
 
-/// The value in a box of its own until it is put away.
+/// The value in its own box until the user dismisses it.
 pub(in crate::pages) fn shown_once(
     value: RwSignal<Option<String>>,
     title: &'static str,
@@ -29,7 +29,7 @@ pub(in crate::pages) fn shown_once(
                     <div class="once-line">
                         <code data-testid="shown-once">{text.clone()}</code>
                         {copy_button("Copy", text)}
-                        {button(Look::Plain, None, "Put away", move || value.set(None))}
+                        {button(Look::Plain, None, "Dismiss", move || value.set(None))}
                     </div>
                 </section>
             }
@@ -39,13 +39,13 @@ pub(in crate::pages) fn shown_once(
     view! { <div role="status">{move || shown()}</div> }.into_any()
 }
 
-/// Puts a text on the clipboard.
+/// A button that copies a text to the clipboard.
 pub(in crate::pages) fn copy_button(words: &'static str, text: String) -> AnyView {
     let notices = use_notices();
     let copy = move || {
         let said = match to_clipboard(&text) {
             Ok(()) => "Copied.",
-            Err(_) => "This browser does not let the console copy. Select the text instead.",
+            Err(_) => "This browser does not allow copying here. Select the text instead.",
         };
         notices.done(said.to_owned());
     };
@@ -59,7 +59,7 @@ fn to_clipboard(text: &str) -> Result<(), JsValue> {
     write.call1(&clipboard, &text.into()).map(drop)
 }
 
-/// A password that nobody guesses, in groups that can be read out.
+/// A random password, in groups that can be read out.
 pub(in crate::pages) fn new_password() -> String {
     let bytes = chance().unwrap_or_default();
     let letter = |byte: &u8| {
@@ -70,7 +70,7 @@ pub(in crate::pages) fn new_password() -> String {
     groups.join("-")
 }
 
-/// From the browser's generator for keys; nothing without one.
+/// Random bytes from the browser's cryptographic generator; an error without one.
 fn chance() -> Result<Vec<u8>, JsValue> {
     let crypto = Reflect::get(&window(), &"crypto".into())?;
     let fill: Function = Reflect::get(&crypto, &"getRandomValues".into())?.dyn_into()?;

@@ -1,4 +1,4 @@
-//! The note above a form that came back with what was typed in it before.
+//! The note above a form whose earlier input was restored.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{
     state::Draft,
 };
 
-/// The note, while it is true; one may start afresh.
+/// The note, shown while it applies, with a button that starts afresh.
 pub(in crate::pages) fn restored(draft: Draft) -> AnyView {
     live(move || {
         if !draft.is_restored() {

@@ -1,4 +1,4 @@
-//! The question before lost fires are made up for: which, and why.
+//! The dialog before lost fires are backfilled: which, and why.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,7 +12,7 @@ use crate::{
     time::Moment,
 };
 
-/// One schedule's fires to make up for, from the first to the last instant.
+/// A backfill of one schedule's lost fires, from the first to the last instant.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Order {
     schedule: String,
@@ -22,7 +22,7 @@ pub(super) struct Order {
     count: i64,
 }
 
-/// An order for each schedule of the rows that were lost, in their order.
+/// One backfill for each schedule that has lost fires among the rows, in their order.
 pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::new();
     for row in rows.filter(|row| is_lost(row)) {
@@ -46,7 +46,7 @@ pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order
     orders
 }
 
-/// Whether a row stands for instants that nothing has run for and that were not left out on purpose.
+/// Whether no run exists for a row's instants although they were not left out on purpose.
 pub(super) fn is_lost(row: &LedgerRow) -> bool {
     match row.row.verdict {
         Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => row.row.run.is_none(),
@@ -54,7 +54,7 @@ pub(super) fn is_lost(row: &LedgerRow) -> bool {
     }
 }
 
-/// The dialog, open while there are orders.
+/// The dialog, open while there are backfills to confirm.
 #[derive(Clone, Copy)]
 pub(super) struct Backfilling {
     open: RwSignal<bool>,
@@ -102,7 +102,7 @@ impl Backfilling {
                     submit();
                 }
             >
-                <p>"Of each schedule every instant in the range that nothing has run for is run now, oldest first, one after the other."</p>
+                <p>"For each schedule, every instant in the range without a run is run now, oldest first, one after the other."</p>
                 <ul class="orders">{lines}</ul>
                 {Field::new("backfill-reason", "Reason", reason).first().text()}
                 <div class="dialog-foot">

@@ -1,8 +1,8 @@
-//! The ledger of all schedules: every expected fire with what became of it and why.
+//! The ledger of all schedules: every expected fire with its outcome and the reason.
 //!
-//! - `totals`: what the range came to
-//! - `row`: one instant, or many that were accounted for at once
-//! - `backfill`: lost fires are made up for
+//! - `totals`: the totals of the range
+//! - `row`: one instant, or many that share one row
+//! - `backfill`: backfills of lost fires
 
 mod backfill;
 mod row;
@@ -29,13 +29,13 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// What comes to no run makes no event.
+/// Fires without a run cause no events.
 const LOOK: Duration = Duration::from_secs(10);
-/// How often the totals are counted while runs come and go.
+/// How often the totals are counted while runs start and end.
 const SLOW_MS: i64 = 5_000;
 const NAMES: [&str; 6] = ["verdict", "reason", "q", "range", "from", "until"];
 
-/// The verdicts by their names in the address: groups first, as the totals name them.
+/// The verdicts by their names in the address: groups first, named as in the totals.
 const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
     ("", "All verdicts", &[]),
     ("ran", "Ran", &[Verdict::Started]),
@@ -131,7 +131,7 @@ fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'sta
         .view()
 }
 
-/// What the address asks for; tracked.
+/// The query for the address; tracked.
 fn query(filters: Filters, range: Range) -> LedgerQuery {
     let verdict = filters.get("verdict");
     let verdicts = VERDICTS.into_iter().find(|(name, ..)| *name == verdict);
@@ -145,7 +145,7 @@ fn query(filters: Filters, range: Range) -> LedgerQuery {
     }
 }
 
-/// The same whatever the verdict: the totals always add up, and lead from one verdict to the other.
+/// The same for all verdicts: the totals always add up, and link from one verdict to another.
 fn all_of(filters: Filters, range: Range) -> LedgerQuery {
     let (after, before) = range.bounds();
     LedgerQuery {

@@ -1,4 +1,4 @@
-//! A row of the ledger: what became of an instant, and why.
+//! A row of the ledger: the outcome of an instant, and the reason.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     time::duration,
 };
 
-/// When it was expected, of which schedule, what became of it, why, and by which run.
+/// When it was expected, its schedule, its outcome, the reason, and its run.
 pub(super) fn columns() -> Vec<Column> {
     vec![
         Column::new("expected", "Expected", expected),
@@ -41,7 +41,7 @@ fn schedule(row: &LedgerRow) -> AnyView {
             let href = Route::Schedule(schedule.id.clone()).path();
             view! { <a href=href>{schedule.name.clone()}</a> }.into_any()
         }
-        None => view! { <span class="muted">"a schedule that is gone"</span> }.into_any(),
+        None => view! { <span class="muted">"a deleted schedule"</span> }.into_any(),
     }
 }
 
@@ -54,7 +54,7 @@ fn run(row: &LedgerRow) -> AnyView {
     view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a>{took} }.into_any()
 }
 
-/// What can be done about a row: a lost one is made up for.
+/// The actions of a row: a lost fire can be backfilled.
 pub(super) fn actions(row: &LedgerRow, backfilling: Option<Backfilling>) -> AnyView {
     let Some(backfilling) = backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some())
     else {

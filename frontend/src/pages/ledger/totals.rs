@@ -1,4 +1,5 @@
-//! What the range came to: expected is always ran + skipped + missed + open. Each figure narrows the ledger to itself.
+//! The totals of the range: expected is always ran + skipped + missed + open. Each figure is a link that filters the
+//! ledger.
 
 use leptos::prelude::*;
 
@@ -18,7 +19,7 @@ pub(super) fn totals(totals: &LedgerTotals, filters: Filters) -> AnyView {
         totals.ran, totals.skipped, totals.missed, totals.open
     );
     let incomplete = (!totals.is_complete).then(|| {
-        view! { <p class="panel-note">"There is too much in this range to count all of it: the newest 200,000 rows are counted."</p> }
+        view! { <p class="panel-note">"This range contains too much to count all of it: only the newest 200,000 rows are counted."</p> }
             .into_any()
     });
     view! {

@@ -1,4 +1,4 @@
-//! The charts: what settled, what was not run, how long it took, how late it was.
+//! The charts: what settled, what did not run, durations, latenesses.
 
 use leptos::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::{
     time::Moment,
 };
 
-/// What drawing a chart takes beside its figures.
+/// What a chart needs besides its figures.
 #[derive(Clone)]
 pub(in crate::pages) struct Drawing {
-    /// Whose clock the steps are named by.
+    /// The zone in which the steps are labelled.
     pub(in crate::pages) zone: String,
     pub(in crate::pages) drag: Drag,
     /// Where the runs of a range are listed.
@@ -34,7 +34,7 @@ impl Drawing {
         steps::axis(stats.from, stats.until, &self.zone)
     }
 
-    /// Columns that were dragged over become a range.
+    /// A dragged selection of columns becomes the range.
     fn dragged(&self, stats: &RunStats) -> Callback<(usize, usize)> {
         let (from, step, chosen) = (stats.from, stats.step_seconds * 1_000, self.chosen);
         Callback::new(move |(first, last): (usize, usize)| {
@@ -44,7 +44,7 @@ impl Drawing {
     }
 }
 
-/// Runs that ended, by how.
+/// Runs that ended, by outcome.
 pub(in crate::pages) fn throughput(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts = vec![("succeeded", "Succeeded"), ("cancelled", "Cancelled"), ("failed", "Failed")];
     let counts =
@@ -52,7 +52,7 @@ pub(in crate::pages) fn throughput(stats: &RunStats, drawing: &Drawing) -> AnyVi
     bars("Runs that ended", parts, stats, drawing, counts)
 }
 
-/// Instants that came to no run, by why.
+/// Instants that led to no run, by reason.
 pub(super) fn not_run(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts =
         vec![("queued", "Skipped on purpose"), ("missed", "Missed"), ("abandoned", "Given up")];

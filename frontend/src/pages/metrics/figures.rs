@@ -1,4 +1,4 @@
-//! How things stand now, and what the range came to.
+//! The current figures, and the sums of the range.
 
 use leptos::prelude::*;
 
@@ -32,8 +32,8 @@ pub(super) fn sums(stats: &RunStats) -> AnyView {
 /// The queue and the last hour.
 pub(super) fn now(metrics: &Metrics) -> AnyView {
     let waits = metrics.oldest_unclaimed_ms.map_or_else(
-        || "nothing waits to be claimed".to_owned(),
-        |millis| format!("the oldest waits for {}", duration(millis)),
+        || "nothing is waiting to be claimed".to_owned(),
+        |millis| format!("the oldest has waited for {}", duration(millis)),
     );
     let p95 = |of: Option<crate::model::Percentiles>| {
         of.map_or_else(|| "–".to_owned(), |percentiles| duration(percentiles.p95))
@@ -60,7 +60,7 @@ fn count(count: i64) -> String {
     crate::time::grouped(count)
 }
 
-/// A share in percent; never 100 while something is missing from it.
+/// A share in percent; never 100 while anything is missing.
 fn share(part: i64, whole: i64) -> String {
     if whole == 0 {
         return "–".to_owned();

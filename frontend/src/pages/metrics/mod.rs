@@ -1,7 +1,7 @@
-//! Figures over a range of time, of everything or of a tag or a schedule. Dragging over a chart leads to its runs.
+//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists its runs.
 //!
-//! - `charts`: what settled, what was not run, how long it took, how late it was
-//! - `figures`: the sums of the range, and how things stand now
+//! - `charts`: what settled, what did not run, durations, latenesses
+//! - `figures`: the sums of the range, and the current figures
 //! - `schedules`: the schedules whose runs take longest
 
 pub(super) mod charts;
@@ -40,7 +40,7 @@ pub(crate) fn Metrics() -> impl IntoView {
     let filters = use_filters(Route::Metrics, &NAMES);
     let range = Range::new(filters, "24h");
     let (address, zone) = (use_address(), use_zone());
-    // A schedule is named in the address; its key is the server's to say.
+    // The address contains the schedule's name; its id comes from the server.
     let named = use_load(move || {
         let search = Some(exactly(&filters.some("schedule")?));
         Some(api::planning::schedule_names(address.namespace(), search, None))
@@ -72,7 +72,7 @@ pub(crate) fn Metrics() -> impl IntoView {
         series(from, until, steps::step(end.since(from)))
     });
     let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
-    // Its figures of the last hour are of one namespace.
+    // The figures of the last hour are for one namespace.
     let now = use_load(move || (!address.is_across()).then(|| api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
@@ -136,11 +136,11 @@ fn incomplete(stats: &RunStats) -> AnyView {
     if stats.is_complete {
         return ().into_any();
     }
-    view! { <p class="panel-note">"There is too much in this range to read all of it: the oldest steps lack some."</p> }
+    view! { <p class="panel-note">"This range contains too much to read all of it: the oldest steps are incomplete."</p> }
         .into_any()
 }
 
-/// The tag and the schedule that the figures are narrowed to.
+/// The selection of the tag and the schedule.
 fn picker(filters: Filters) -> AnyView {
     let typed = RwSignal::new(String::new());
     let known = use_load(move || {
@@ -190,7 +190,7 @@ fn exactly(name: &str) -> String {
     format!("schedule:\"{}\"", name.replace(['"', '\\'], ""))
 }
 
-/// The schedules that the figures are of, in the search language; tracked.
+/// The selected schedules, in the search language; tracked.
 fn search(filters: Filters) -> Option<String> {
     let tag = filters.some("tag").map(|tag| format!("tag:\"{}\"", tag.replace(['"', '\\'], "")));
     let schedule = filters.some("schedule").map(|name| exactly(&name));

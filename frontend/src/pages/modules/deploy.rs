@@ -1,5 +1,5 @@
-//! A module's file: what deploying it would do, key by key and fire by fire, and then the deployment. Nothing is deployed
-//! that was not planned as it stands.
+//! A module file: the effect of deploying it, key by key and fire by fire, and then the deployment. Only a file that
+//! was planned exactly as it is can be deployed.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -19,7 +19,7 @@ use crate::{
     state::{use_address, use_title},
 };
 
-/// A file with the two ways to take it.
+/// A file with the two options of a deployment.
 #[derive(Clone, Debug, PartialEq)]
 struct Order {
     source: String,
@@ -40,14 +40,14 @@ pub(crate) fn DeployModule() -> impl IntoView {
         Some(api::planning::plan(source, prune, adopt))
     });
     let order = move || Order { source: source.get(), prune: prune.get(), adopt: adopt.get() };
-    // A file that was changed since is not the one that was planned.
+    // A file that has changed since must be planned again.
     let is_planned = Memo::new(move |_| planned.get().is_some_and(|planned| planned == order()));
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         wrong.set(None);
         let order = untrack(order);
         if order.source.trim().is_empty() {
-            return wrong.set(Some(Failure::of_field("source", "Paste a module's file.")));
+            return wrong.set(Some(Failure::of_field("source", "Paste a module file.")));
         }
         if planned.with_untracked(|planned| planned.as_ref() == Some(&order)) {
             plan.loading.reload();
@@ -63,7 +63,7 @@ pub(crate) fn DeployModule() -> impl IntoView {
                     <legend>"The file"</legend>
                     {Field::new("source", "YAML or JSON", source).code().first().error(of(wrong, "source")).area(22)}
                     {check("prune", "Delete what the module declared before and no longer does", prune, "")}
-                    {check("adopt", "Take over what was made by hand under the same names", adopt, "")}
+                    {check("adopt", "Take over what was created by hand under the same names", adopt, "")}
                 </fieldset>
                 <p class="form-foot">
                     <button type="submit" class="button button-primary">"Plan"</button>
@@ -99,7 +99,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
     let foot = move || {
         let failed = plan.loading.failure().is_some();
         if !is_planned.get() || failed || !plan.loading.has_data() {
-            return view! { <p class="muted">"Plan the file as it stands, then deploy it."</p> }
+            return view! { <p class="muted">"Plan the file as it is now, then deploy it."</p> }
                 .into_any();
         }
         let deletes = plan.with(|plan| {
@@ -108,7 +108,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
         match deletes.unwrap_or_default() {
             0 => button(Look::Primary, None, "Deploy", deploy),
             count => view! {
-                <p class="plan-warning">{format!("{count} things are deleted.")}</p>
+                <p class="plan-warning">{format!("{count} objects are deleted.")}</p>
                 {button(Look::Danger, None, "Deploy and delete", deploy)}
             }
             .into_any(),
@@ -116,7 +116,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
     };
     let content = move || {
         if planned.with(Option::is_none) {
-            return view! { <p class="muted">"What would be made, changed and deleted, and which fires would come and go, appears here."</p> }
+            return view! { <p class="muted">"Shows what would be created, changed and deleted, and which fires would be added and removed."</p> }
                 .into_any();
         }
         view! {
@@ -144,7 +144,7 @@ fn draw(plan: &Plan) -> AnyView {
     });
     let headings = vec![heading("Will", ""), heading("Thing", "")];
     let changes = if changed.is_empty() {
-        view! { <p class="muted">"All is as the file says: deploying it changes nothing."</p> }
+        view! { <p class="muted">"Everything matches the file: deploying it changes nothing."</p> }
             .into_any()
     } else {
         table("What would change", "table", headings, changed.into_any())

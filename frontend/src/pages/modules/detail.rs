@@ -1,4 +1,4 @@
-//! One module: what is otherwise than it declared it, and what can be done about that.
+//! One module: what differs from its declaration, and what can be done about it.
 
 use leptos::prelude::*;
 
@@ -61,7 +61,7 @@ fn facts(drift: &Drift) -> AnyView {
 
 fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
     if drift.drifted.is_empty() {
-        let content = view! { <div class="empty">{empty("All is as it was declared", "What operators pause, note or mute shows here, and whatever went around the server.")}</div> };
+        let content = view! { <div class="empty">{empty("All is as it was declared", "Pauses, notes and mutes by operators are shown here, and changes that bypassed the server.")}</div> };
         return panel("Drift", (), content.into_any());
     }
     let headings = vec![
@@ -74,9 +74,9 @@ fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
     let ways = use_session().edits().then(|| {
         view! {
             <div class="ways">
-                <p><strong>"Adopt"</strong>": the file as things are now, to be put in the place of yours. "
+                <p><strong>"Adopt"</strong>": the file for the current state, to replace yours with. "
                     {button(Look::Plain, None, "Export as it is", move || export.set(true))}</p>
-                <p><strong>"Revert"</strong>": the file as it was, deployed again, puts what is the module's as it says. "
+                <p><strong>"Revert"</strong>": deploying the same file again restores what the module owns. "
                     <a class="button" href=Route::DeployModule.path()>"Plan the file"</a></p>
             </div>
         }
@@ -92,7 +92,7 @@ fn row(thing: &Drifted) -> AnyView {
             view! { {badge_of("skipped", "Operators'")}{note("it stays")} }.into_any()
         }
         DriftSide::Module => {
-            view! { {badge_of("retrying", "Module's")}{note("the next deployment puts it right")} }
+            view! { {badge_of("retrying", "Module's")}{note("the next deployment corrects it")} }
                 .into_any()
         }
     };
@@ -110,7 +110,7 @@ fn row(thing: &Drifted) -> AnyView {
     .into_any()
 }
 
-/// Key by key: as it was, and as it is.
+/// Key by key: the old value and the new one.
 pub(super) fn fields(fields: &[FieldChange]) -> AnyView {
     let nothing = || "nothing".to_owned();
     let one = |field: &FieldChange| {

@@ -1,7 +1,7 @@
-//! Modules: files that declare what is there.
+//! Modules: files that declare schedules and what they need.
 //!
 //! - `deploy`: a file, its plan, its deployment
-//! - `detail`: one module, with what is otherwise than it declared
+//! - `detail`: one module, with what differs from its declaration
 
 mod deploy;
 mod detail;
@@ -21,7 +21,7 @@ use crate::{
     state::{use_session, use_title},
 };
 
-/// The page of a module. A name may hold what a path may not.
+/// The page of a module. A name may contain characters that a path may not.
 fn route_of(name: &str) -> Route {
     Route::Module(js_sys::encode_uri_component(name).into())
 }
@@ -82,13 +82,13 @@ fn list(modules: &[model::Module]) -> AnyView {
     table("Modules", "table", headings, rows.into_any())
 }
 
-/// The files that declare what is there, to be copied.
+/// The files that declare the current objects, to copy.
 fn exported(namespace: Memo<String>, module: Option<String>) -> AnyView {
     let files =
         use_load(move || Some(api::planning::export(namespace.get(), module.clone(), None)));
     let file = |file: &Exported| {
         let hint = match (file.is_by_hand, file.is_part) {
-            (true, _) => "Declares what was made by hand: apply it with --adopt.",
+            (true, _) => "Declares what was created by hand: apply it with --adopt.",
             (false, true) => "A part of the module: apply it with --no-prune.",
             (false, false) => "",
         };

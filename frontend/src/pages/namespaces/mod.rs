@@ -1,7 +1,7 @@
-//! Namespaces: what each may use and uses, and how long it keeps what has settled.
+//! Namespaces: quotas and usage, and how long each keeps settled history.
 //!
-//! - `retention`: for how long, with what it would free
-//! - `quotas`: what it may use
+//! - `retention`: how long, and how much space another value would free
+//! - `quotas`: its limits
 
 mod quotas;
 mod retention;
@@ -46,7 +46,7 @@ pub(crate) fn Namespaces() -> impl IntoView {
             loading=loading
             what="namespaces"
             is_empty=Signal::derive(move || namespaces.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No namespace", "You may do nothing in any. Ask an administrator.")
+            empty=|| empty("No namespace", "You have no role in any namespace. Ask an administrator.")
         >
             {namespaces.draw(move |all| list(all, dialogs, is_admin.get()))}
         </AsyncView>
@@ -85,7 +85,7 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
         .into_any()
     });
     let quotas = &row.quotas;
-    // The first one was there from the beginning.
+    // The default namespace has existed from the beginning.
     let since = (row.created_at.millis() > 0).then(|| {
         view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
     });
@@ -104,7 +104,7 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
     .into_any()
 }
 
-/// `12` above `of 100`; loud where nothing is left.
+/// `12` above `of 100`; highlighted when the quota is used up.
 fn used(quota: Quota, write: fn(i64) -> String) -> AnyView {
     let is_full = quota.limit.is_some_and(|limit| quota.used >= limit);
     let limit = quota.limit.map(|limit| note(format!("of {}", write(limit))));
@@ -138,11 +138,11 @@ fn new_form(open: RwSignal<bool>, loading: Loading) -> AnyView {
         .first()
         .required()
         .error(of(wrong, "name"))
-        .hint("Schedules, runs, secrets and rights are apart in each.")
+        .hint("Each has its own schedules, runs, secrets and permissions.")
         .text();
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
-        let said = format!("{name} is there. Add members to it.");
+        let said = format!("{name} is created. Add members to it.");
         Ok(Change { ask: api::settings::create_namespace(name, key), said })
     };
     let done = move |_| loading.reload();
@@ -159,7 +159,7 @@ fn rename_form(row: &Namespace, rename: Asked<Namespace>, loading: Loading) -> A
     };
     let plan = move |_| {
         let new = name.get_untracked().trim().to_owned();
-        let said = format!("{old} is {new} now.");
+        let said = format!("{old} is now called {new}.");
         Ok(Change { ask: api::settings::rename_namespace(old.clone(), new), said })
     };
     let done = move |_| loading.reload();

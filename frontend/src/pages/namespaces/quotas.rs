@@ -1,4 +1,4 @@
-//! What a namespace may use.
+//! The quotas of a namespace.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     model::{Failure, Namespace, Quota},
 };
 
-/// All four of them: an empty field is as the server is configured, 0 is without a limit.
+/// The form of all four quotas: an empty field inherits the server's configuration, 0 is unlimited.
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
     let text =
         |quota: Quota| RwSignal::new(quota.own.map(|own| own.to_string()).unwrap_or_default());
@@ -22,7 +22,7 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         Field::new(id, label, value).kind("number").error(of(wrong, name)).text()
     };
     let fields = view! {
-        <p>"Empty: as the server is configured. 0: without a limit. What is over a lowered limit stays; no more comes."</p>
+        <p>"Empty: the server's configuration applies. 0: unlimited. Lowering a limit removes nothing that exists, but prevents more."</p>
         <div class="field-grid">
             {field("quota-schedules", "Schedules", schedules, "schedules")}
             {field("quota-fires", "Fires a minute", fires, "firesAMinute")}
@@ -34,7 +34,7 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         let read = |field: &str, text: RwSignal<String>| {
             let text = text.get_untracked();
             let value = Some(text.trim()).filter(|text| !text.is_empty()).map(str::parse::<i64>);
-            let wrong = |_| Failure::of_field(field, "Type a whole number, or nothing.");
+            let wrong = |_| Failure::of_field(field, "Enter a whole number, or nothing.");
             value.transpose().map_err(wrong)
         };
         let quotas = NamespaceQuotasInput {

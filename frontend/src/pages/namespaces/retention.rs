@@ -17,7 +17,7 @@ use crate::{
     model::{Namespace, RetentionPreview},
 };
 
-/// Rows are counted for the answer: not at each key.
+/// The server counts rows for the answer, so it is not asked at each key.
 const PAUSE: Duration = Duration::from_millis(800);
 
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
@@ -48,7 +48,7 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         let words = match count {
             0 => format!("It keeps {} days now.", now.effective_days),
             count => format!(
-                "It keeps {} days now; {count} schedules say otherwise for themselves.",
+                "It keeps {} days now; {count} schedules have their own setting.",
                 now.effective_days
             ),
         };
@@ -57,7 +57,7 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
     let fields = view! {
         {own}
         {Field::new("retention-days", "Days", days).kind("number").first().error(of(wrong, "days"))
-            .hint("1 to 3650. Empty: as the server is configured.").text()}
+            .hint("1 to 3650. Empty: the server's configuration applies.").text()}
         <section class="freed" aria-label="What the next round would remove" data-testid="freed">
             <AsyncView loading=preview.loading what="what it would free">{preview.draw(freed)}</AsyncView>
         </section>
@@ -65,10 +65,10 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
     let plan = move |_| {
         let text = days.get_untracked();
         let number = Some(text.trim()).filter(|text| !text.is_empty()).map(str::parse::<i64>);
-        let wrong = |_| Failure::of_field("days", "Type a whole number of days, or nothing.");
+        let wrong = |_| Failure::of_field("days", "Enter a whole number of days, or nothing.");
         let days = number.transpose().map_err(wrong)?;
         let said =
-            format!("The retention of {name} is set. What is older goes with the next round.");
+            format!("The retention of {name} is set. Older history is removed by the next round.");
         Ok(Change { ask: api::settings::set_retention(name.clone(), days), said })
     };
     let done = move |_| loading.reload();

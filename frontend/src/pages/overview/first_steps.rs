@@ -1,4 +1,4 @@
-//! What to do first, on a server that has no schedule yet.
+//! First steps, on a server that has no schedules yet.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     state::use_notices,
 };
 
-/// A way to begin: what it is, why, and the command.
+/// Ways to start: what it is, why, and the command.
 const COMMANDS: [(&str, &str, &str); 3] = [
     (
         "Import a crontab",
@@ -17,11 +17,11 @@ const COMMANDS: [(&str, &str, &str); 3] = [
     ),
     (
         "Declare schedules beside your code",
-        "Deploy the file as often as you like: what changed is changed.",
+        "Deploy the file as often as you like: only differences are applied.",
         "carillon apply crontab.yaml",
     ),
     (
-        "Let programs in",
+        "Give programs access",
         "A token for the API and the command line. It is shown once.",
         "carillon token create ci --role editor",
     ),
@@ -30,7 +30,7 @@ const COMMANDS: [(&str, &str, &str); 3] = [
 pub(super) fn first_steps() -> AnyView {
     let notices = use_notices();
     let step = |(title, why, command): (&'static str, &'static str, &'static str)| {
-        let copy = move || copy_text(command.to_owned(), notices, "The command is copied.");
+        let copy = move || copy_text(command.to_owned(), notices, "Command copied.");
         view! {
             <li class="step">
                 <h2>{title}</h2>
@@ -46,8 +46,8 @@ pub(super) fn first_steps() -> AnyView {
             <p class="empty-title">"Nothing is scheduled yet"</p>
             <ol>
                 <li class="step">
-                    <h2>"Make a schedule"</h2>
-                    <p class="muted">"Type a time, see what it means, and say what is to run."</p>
+                    <h2>"Create a schedule"</h2>
+                    <p class="muted">"Enter a time, see what it means, and choose what to run."</p>
                     <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a>
                 </li>
                 {steps}

@@ -1,4 +1,4 @@
-//! The runs that are alive, with how long they have taken against how long they usually take.
+//! The live runs, with how long they have taken so far and how long they usually take.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn live_runs(runs: &[LiveRun]) -> AnyView {
     if runs.is_empty() {
-        return view! { <p class="empty">"Nothing runs now."</p> }.into_any();
+        return view! { <p class="empty">"Nothing is running now."</p> }.into_any();
     }
     view! { <ul class="live-runs">{runs.iter().map(row).collect::<Vec<_>>()}</ul> }.into_any()
 }

@@ -1,14 +1,14 @@
 //! The overview: what is wrong, what is happening, what happened, what will happen.
 //!
-//! The first line is the scheduler's health, the second that of the work. Each part has a query of its own, which is asked
-//! again when events say that something has changed, at most once a second, and twice a minute when none does.
+//! The first line is the scheduler's health, the second that of the work. Each part has its own query, which is
+//! repeated when events report a change, at most once a second, and otherwise twice a minute.
 //!
 //! - `work`: how many schedules fail or lose fires
-//! - `problems`: what goes wrong, by schedule and error
+//! - `problems`: problems, by schedule and error
 //! - `numbers`: the row of figures
-//! - `live_runs`: what runs, against how long it usually takes
-//! - `next_hour`: what is to come
-//! - `since`: what happened since somebody last looked
+//! - `live_runs`: live runs, against how long they usually take
+//! - `next_hour`: what is coming
+//! - `since`: what happened since the user last looked
 //! - `first_steps`: what to do on an empty server
 
 mod first_steps;
@@ -38,7 +38,7 @@ use crate::{
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 const DAY: i64 = 86_400_000;
-/// How often what is costly is asked for while runs come and go.
+/// How often expensive queries are repeated while runs start and end.
 const SLOW_MS: i64 = 5_000;
 const HALF_AN_HOUR: i64 = 1_800;
 
@@ -64,7 +64,8 @@ pub(crate) fn Overview() -> impl IntoView {
     let minutes = use_load(move || Some(api::minutes(address.namespace())));
     let next = use_load(move || Some(api::next_schedules(address.namespace())));
     let numbers = house.loading;
-    // Runs change the figures at once; what takes the server longer to answer follows a few seconds later.
+    // Changes of runs update the figures at once; queries that are expensive for the server follow a few seconds
+    // later.
     let (slow, slow_plans) = (Throttle::new(SLOW_MS), Throttle::new(SLOW_MS));
     let runs_changed = move || {
         numbers.refresh();
@@ -137,7 +138,7 @@ pub(crate) fn Overview() -> impl IntoView {
     }
 }
 
-/// The way to the form.
+/// The link to the form.
 pub(super) fn new_schedule() -> AnyView {
     view! { <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a> }
         .into_any()

@@ -1,4 +1,4 @@
-//! The next hour by the minute, and the schedules that are next. One that fires often is one line all the same.
+//! The next hour by the minute, and the schedules that are next. A schedule that fires often still takes one line.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 const MINUTE: i64 = 60_000;
-/// What fires again sooner is told by how often, not by when.
+/// A schedule that fires again sooner than this is shown with its interval instead of a time.
 const OFTEN: i64 = 10 * MINUTE;
 
 pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
@@ -24,7 +24,7 @@ pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
     let columns = minutes.starts.iter().enumerate().map(column).collect();
     let axis = steps::axis(minutes.from, at(minutes.starts.len()), zone);
     let note = (!minutes.is_complete).then(|| {
-        view! { <p class="muted">"So much is to come that not all of it was counted."</p> }
+        view! { <p class="muted">"There are too many upcoming fires to count them all."</p> }
             .into_any()
     });
     let nowhere = Callback::new(|_| ());
@@ -69,7 +69,7 @@ fn row(schedule: &NextSchedule) -> AnyView {
     .into_any()
 }
 
-/// How often, for what fires often: `every 30 s`.
+/// The interval of a schedule that fires often: `every 30 s`.
 fn often(times: &[Moment]) -> Option<String> {
     let [first, second, ..] = times else { return None };
     let apart = second.since(*first);

@@ -26,7 +26,7 @@ pub(super) fn figures(overview: &Overview) -> AnyView {
     .into_any()
 }
 
-/// What there is none of has no colour.
+/// A zero has no colour.
 fn lit(count: i64, state: &'static str) -> &'static str {
     if count > 0 { state } else { "" }
 }

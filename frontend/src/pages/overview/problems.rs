@@ -1,6 +1,6 @@
-//! What goes wrong, by schedule and error, with what one can do about it.
+//! Problems, by schedule and error, with their actions.
 //!
-//! A problem can be hidden until it happens again: this browser remembers when it was seen last.
+//! A problem can be hidden until it happens again: this browser remembers when it last happened.
 
 use leptos::prelude::*;
 
@@ -14,17 +14,17 @@ use crate::{
     state::{Hidden, Said, Session, use_hidden, use_session},
 };
 
-/// As many are shown at first.
+/// Number of problems that are shown at first.
 const SHOWN: usize = 8;
 
-/// What acting on a problem takes.
+/// The state that the actions on a problem need.
 #[derive(Clone, Copy)]
 struct Tools {
     session: Session,
     actor: Actor,
     loading: Loading,
     hidden: Hidden,
-    /// The schedule that is to be paused: its id and name.
+    /// The schedule to pause: its id and name.
     pauses: RwSignal<Option<(String, String)>>,
     asks: RwSignal<bool>,
     shows_all: RwSignal<bool>,
@@ -52,7 +52,7 @@ fn list(problems: &[WorkProblem], tools: Tools) -> AnyView {
     let hidden = problems.iter().filter(is_hidden).count();
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| !is_hidden(problem)).collect();
-    // What goes on stands above what is over.
+    // Problems that are still open come first.
     shown.sort_by_key(|problem| !problem.is_open);
     let note = (hidden > 0).then(|| {
         let words = format!("{hidden} hidden until they happen again. ");
@@ -158,7 +158,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     view! { {log}{ledger}{rerun}{pause}{hide} }.into_any()
 }
 
-/// A button whose name says to what it is done.
+/// A button whose accessible name says what it acts on.
 fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> AnyView {
     view! {
         <button type="button" class="button" aria-label=label.clone() title=label on:click=move |_| action()>{words}</button>
@@ -187,7 +187,7 @@ fn pause(tools: Tools) -> AnyView {
                 submit();
             }
         >
-            <p><strong>{name}</strong>" fires no more until somebody resumes it."</p>
+            <p><strong>{name}</strong>" does not fire again until somebody resumes it."</p>
             {Field::new("problem-pause-reason", "Reason", reason).first().text()}
             <div class="dialog-foot">{button(Look::Primary, None, "Pause", go)}</div>
         </form>

@@ -1,4 +1,4 @@
-//! What happened since somebody last looked, and the way to say that they have seen it.
+//! What happened since the user last looked, and the button that marks it as seen.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     time::Moment,
 };
 
-/// Nothing for who has never said so, beside the button.
+/// Shows only the button to a user who has never pressed it.
 #[component]
 pub(super) fn Since() -> impl IntoView {
     let (actor, address) = (use_actor(), use_address());
@@ -77,7 +77,9 @@ fn told(at: Moment, runs: Option<&RunStats>, fires: Option<&LedgerTotals>) -> An
 
 fn mark(actor: Actor, seen: Load<Seen>) {
     let loading = seen.loading;
-    actor.act(api::mark_seen(Moment::now()), "All is marked as seen.".to_owned(), move |_| {
-        loading.reload()
-    });
+    actor.act(
+        api::mark_seen(Moment::now()),
+        "Everything is marked as seen.".to_owned(),
+        move |_| loading.reload(),
+    );
 }

@@ -1,4 +1,4 @@
-//! The health of the work in a line: how many schedules fail now, and how many lose fires.
+//! The health of the work in one line: how many schedules are failing, and how many are losing fires.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
     if failing + losing == 0 {
         return view! {
             <p class="work-line" data-testid="work"><span class="badge" data-state="succeeded">"Work"</span>
-            <span class="muted">"No schedule fails, and none loses fires."</span></p>
+            <span class="muted">"No schedule is failing or losing fires."</span></p>
         }
         .into_any();
     }

@@ -1,4 +1,4 @@
-//! Somebody to be added.
+//! Adding a user or a service account.
 
 use leptos::prelude::*;
 
@@ -13,9 +13,9 @@ use crate::{
     model::Role,
 };
 
-const SEES: &str = "Reads what runs were given, what they gave back and what they printed. Editors do in any case.";
+const SEES: &str = "Contexts, outputs, errors and logs of runs. Editors see them in any case.";
 
-/// A person. Their password is made here and shown once.
+/// A user. The password is generated here and shown once.
 pub(super) fn invite(
     open: RwSignal<bool>,
     made: RwSignal<Option<String>>,
@@ -30,11 +30,11 @@ pub(super) fn invite(
             .hint("Letters, digits and . _ @ + -").text()}
         {Field::new("invite-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
         {check("invite-payloads", "Sees payloads", payloads, SEES)}
-        <p class="hint">"A first password is made for them and shown to you once."</p>
+        <p class="hint">"A first password is generated and shown to you once."</p>
     };
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
-        let said = format!("{name} may come in.");
+        let said = format!("{name} may sign in.");
         let role = Role::of_word(&role.get_untracked());
         let ask = api::settings::create_user(
             name,
@@ -52,20 +52,20 @@ pub(super) fn invite(
     form(open, (Look::Primary, "Invite"), wrong, fields.into_any(), plan, done)
 }
 
-/// A program's account.
+/// A service account.
 pub(super) fn account(open: RwSignal<bool>, loading: Loading) -> AnyView {
     let (name, role) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let payloads = RwSignal::new(false);
     let wrong = RwSignal::new(None);
     let fields = view! {
-        <p>"Nobody signs in as it: programs come in with its tokens, which you make under Tokens and sessions."</p>
+        <p>"Nobody signs in as it: programs authenticate with its tokens, which you create under Tokens and sessions."</p>
         {Field::new("account-name", "Name", name).first().required().error(of(wrong, "name")).text()}
         {Field::new("account-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
         {check("account-payloads", "Sees payloads", payloads, SEES)}
     };
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
-        let said = format!("{name} is there. Make a token for it.");
+        let said = format!("{name} is created. Create a token for it.");
         let role = Role::of_word(&role.get_untracked());
         let ask = api::settings::create_service_account(name, role, payloads.get_untracked(), key);
         Ok(Change { ask, said })

@@ -28,7 +28,7 @@ pub(super) fn Members() -> impl IntoView {
     let namespace = kit::use_namespace();
     if !untrack(kit::administers) {
         return view! {
-            <div class="empty">{empty("Administrators of the namespace see its members", "They say who may do what in it.")}</div>
+            <div class="empty">{empty("Administrators of the namespace see its members", "They decide who may do what in it.")}</div>
         }
         .into_any();
     }
@@ -47,7 +47,7 @@ pub(super) fn Members() -> impl IntoView {
             loading=loading
             what="members"
             is_empty=Signal::derive(move || members.list.is_empty())
-            empty=|| empty("No member", "Who has a role everywhere needs no membership. Others work only where they are members.")
+            empty=|| empty("No member", "Users with a role everywhere need no membership. Others work only where they are members.")
         >
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
             {pager(members.beside(), "members", move |to| place.set(to))}
@@ -102,18 +102,18 @@ fn set_form(
             .first()
             .required()
             .error(of(wrong, "user"))
-            .hint("Somebody who is there already.")
+            .hint("The name of an existing user.")
             .text(),
     };
     let fields = view! {
         {who}
         {Field::new("member-role", "May", role).error(of(wrong, "role")).choice(CHOICES)}
-        {check("member-payloads", "Sees payloads", payloads, "Contexts, outputs, errors and logs. Editors do in any case.")}
+        {check("member-payloads", "Sees payloads", payloads, "Contexts, outputs, errors and logs. Editors see them in any case.")}
     };
     let action = if known.is_some() { "Change member" } else { "Add member" };
     let plan = move |_| {
         let user = name.get_untracked().trim().to_owned();
-        let unknown = || Failure::of_field("role", "Choose what they may do.");
+        let unknown = || Failure::of_field("role", "Choose their role.");
         let role = Role::of_word(&role.get_untracked()).ok_or_else(unknown)?;
         let said = format!("{user} is a member.");
         let ask = api::settings::set_membership(
@@ -131,11 +131,11 @@ fn set_form(
 fn remove_form(row: &Membership, remove: Asked<Membership>, loading: Loading) -> AnyView {
     let (user, namespace) = (row.user.clone(), row.namespace.clone());
     let fields = view! {
-        <p><strong>{user.clone()}</strong>" keeps only what a role everywhere gives: without one, the namespace does not exist for them any more."</p>
+        <p><strong>{user.clone()}</strong>" keeps only a role everywhere: without one, the namespace no longer exists for them."</p>
     };
     let plan = move |_| {
         let ask = api::settings::remove_membership(user.clone(), namespace.clone());
-        Ok(Change { ask, said: format!("{user} is no member any more.") })
+        Ok(Change { ask, said: format!("{user} is no longer a member.") })
     };
     let done = move |_| loading.reload();
     form(remove.open, (Look::Danger, "Remove"), RwSignal::new(None), fields.into_any(), plan, done)

@@ -1,9 +1,9 @@
-//! Who may come in, and what they may do. Administrators of the instance see everybody; those of a namespace its members.
+//! Users, and what they may do. Administrators of the instance see all users; those of a namespace see its members.
 //!
-//! - `users`: everybody
-//! - `members`: those of one namespace
-//! - `invite`: somebody to be added, with a password that is shown once
-//! - `roles`: what each role may, as a matrix
+//! - `users`: all users
+//! - `members`: the members of one namespace
+//! - `invite`: adds a user, with a password that is shown once
+//! - `roles`: what each role may do, as a matrix
 
 mod invite;
 mod members;
@@ -60,7 +60,7 @@ fn people(me: Load<Profile>) -> AnyView {
         let members = href("members");
         view! {
             <div class="empty">
-                {kit::empty("Administrators of the instance see everybody", "They add people, disable them and give them roles everywhere.")}
+                {kit::empty("Administrators of the instance see all users", "They add people, disable them and give them roles everywhere.")}
                 <p><a href=members>"Members of this namespace"</a></p>
             </div>
         }

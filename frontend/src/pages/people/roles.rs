@@ -1,4 +1,4 @@
-//! What each role may, as a matrix, and what it means to see payloads.
+//! What each role may do, as a matrix, and what it means to see payloads.
 
 use leptos::prelude::*;
 
@@ -7,16 +7,16 @@ use crate::{
     model::Role,
 };
 
-/// What is done, and the role from which on it may be.
+/// Each action, and the lowest role that may perform it.
 const ACTS: [(&str, Role); 10] = [
     ("Look at schedules, runs and the ledger", Role::Viewer),
     ("Run, cancel and retry", Role::Operator),
     ("Pause, resume and skip fires", Role::Operator),
     ("Backfill", Role::Operator),
     ("Acknowledge alerts, mute rules", Role::Operator),
-    ("Make, change and delete schedules, workflows, calendars and groups", Role::Editor),
-    ("Make alert rules and channels, deploy modules", Role::Editor),
-    ("Say who the members are", Role::Admin),
+    ("Create, change and delete schedules, workflows, calendars and groups", Role::Editor),
+    ("Create alert rules and channels, deploy modules", Role::Editor),
+    ("Manage members", Role::Admin),
     ("Set secrets, retention", Role::Admin),
     ("Read the audit log", Role::Admin),
 ];
@@ -44,17 +44,17 @@ pub(super) fn matrix() -> AnyView {
         .into_any()
     };
     let rows: Vec<_> = ACTS.into_iter().map(row).chain([payloads]).collect();
-    let headings: Vec<_> = std::iter::once(silent_heading("What is done"))
+    let headings: Vec<_> = std::iter::once(silent_heading("Action"))
         .chain(Role::ALL.map(|role| heading(role.word(), "matrix-cell")))
         .collect();
     let content = view! {
         {table("What each role may", "table", headings, rows.into_any())}
     };
     let words = view! {
-        <p>"A role holds everywhere, or in one namespace; where both hold, the higher one counts. "
-        "Who is Admin everywhere administers the instance: people, namespaces, service accounts, everybody's tokens and sessions."</p>
-        <p><strong>"Sees payloads"</strong>" means: reads what runs were given, what they gave back and what they printed. "
-        "Without it those read ***, outputs are empty and logs are refused. Editors see them in any case, because they decide where these go."</p>
+        <p>"A role applies everywhere, or in one namespace; if both apply, the higher one counts. "
+        "An Admin everywhere administers the instance: people, namespaces, service accounts, and all tokens and sessions."</p>
+        <p><strong>"Sees payloads"</strong>" means: may read the contexts, outputs, errors and logs of runs. "
+        "Without it, contexts read ***, outputs are empty and logs are refused. Editors see them in any case, because they decide where these go."</p>
     };
     view! {
         {panel("What each role may", (), content.into_any())}
@@ -67,9 +67,9 @@ fn rank(role: Role) -> usize {
     Role::ALL.iter().position(|known| *known == role).unwrap_or_default()
 }
 
-/// The choices of a role in a form, from none on.
+/// The roles to choose from in a form, including none.
 pub(super) const CHOICES: &[(&str, &str)] = &[
-    ("", "nothing: only what a namespace gives"),
+    ("", "none: only roles in namespaces"),
     ("Viewer", "look (Viewer)"),
     ("Operator", "operate (Operator)"),
     ("Editor", "edit (Editor)"),

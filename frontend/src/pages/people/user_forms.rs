@@ -1,4 +1,4 @@
-//! Another role, another password.
+//! Forms for another role and another password.
 
 use leptos::prelude::*;
 
@@ -19,9 +19,9 @@ pub(super) fn role(user: &User, open: RwSignal<bool>, loading: Loading) -> AnyVi
     let wrong = RwSignal::new(None);
     let (id, name) = (user.id.clone(), user.name.clone());
     let fields = view! {
-        <p>"What "<strong>{name.clone()}</strong>" may do in every namespace. It counts at once, in their open sessions too."</p>
+        <p>"What "<strong>{name.clone()}</strong>" may do in every namespace. It takes effect at once, also in open sessions."</p>
         {Field::new("user-role", "May everywhere", role).first().error(of(wrong, "role")).choice(CHOICES)}
-        {check("user-payloads", "Sees payloads", payloads, "Contexts, outputs, errors and logs, everywhere. Editors do in any case.")}
+        {check("user-payloads", "Sees payloads", payloads, "Contexts, outputs, errors and logs, everywhere. Editors see them in any case.")}
     };
     let plan = move |_| {
         let role = Role::of_word(&role.get_untracked());
@@ -32,7 +32,7 @@ pub(super) fn role(user: &User, open: RwSignal<bool>, loading: Loading) -> AnyVi
     form(open, (Look::Primary, "Change role"), wrong, fields.into_any(), plan, done)
 }
 
-/// Made here, and shown once.
+/// The password is generated here, and shown once.
 pub(super) fn password(
     user: &User,
     open: RwSignal<bool>,
@@ -44,17 +44,17 @@ pub(super) fn password(
     let password = StoredValue::new(new_password());
     let (id, name) = (user.id.clone(), user.name.clone());
     let fields = view! {
-        <p>"Makes another password for "<strong>{name.clone()}</strong>", shown to you once. The one until now works no more, and their sessions end."</p>
-        {check("reset-tokens", "Revoke their tokens as well", revoke, "Without this, programs that use them go on.")}
+        <p>"Generates a new password for "<strong>{name.clone()}</strong>", shown to you once. The current one stops working, and their sessions end."</p>
+        {check("reset-tokens", "Revoke their tokens as well", revoke, "Otherwise programs that use them keep working.")}
     };
     let plan = move |_| {
         let ask =
             api::settings::reset_password(id.clone(), password.get_value(), revoke.get_untracked());
-        Ok(Change { ask, said: format!("{name} has another password.") })
+        Ok(Change { ask, said: format!("{name} has a new password.") })
     };
     let done = move |_| {
         made.set(Some(password.get_value()));
         loading.reload();
     };
-    form(open, (Look::Danger, "Make another password"), wrong, fields.into_any(), plan, done)
+    form(open, (Look::Danger, "Generate a new password"), wrong, fields.into_any(), plan, done)
 }

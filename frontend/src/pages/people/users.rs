@@ -1,4 +1,4 @@
-//! Everybody, for administrators of the instance.
+//! All users, for administrators of the instance.
 
 use leptos::prelude::*;
 
@@ -49,7 +49,7 @@ pub(super) fn Users() -> impl IntoView {
             {button(Look::Primary, None, "Invite", move || new.set(true))}
             {button(Look::Plain, None, "New service account", move || account.set(true))}
         </div>
-        {kit::shown_once(made, "Their first password", "It is shown this once: give it to them, they change it under Tokens and sessions.")}
+        {kit::shown_once(made, "Their first password", "It is shown only once: give it to the user, who can change it under Tokens and sessions.")}
         <AsyncView
             loading=loading
             what="people"
@@ -59,10 +59,10 @@ pub(super) fn Users() -> impl IntoView {
             {table("People", "table", headings(), rows(users.list, move |row| line(row, dialogs)))}
             {pager(users.beside(), "people", move |to| place.set(to))}
         </AsyncView>
-        <Dialog open=new title="Invite somebody">{invite::invite(new, made, loading)}</Dialog>
+        <Dialog open=new title="Invite a user">{invite::invite(new, made, loading)}</Dialog>
         <Dialog open=account title="New service account">{invite::account(account, loading)}</Dialog>
         {dialogs.role.dialog("Change role", move |user| user_forms::role(&user, dialogs.role.open, loading))}
-        {dialogs.password.dialog("Another password", move |user| user_forms::password(&user, dialogs.password.open, made, loading))}
+        {dialogs.password.dialog("New password", move |user| user_forms::password(&user, dialogs.password.open, made, loading))}
         {dialogs.disable.dialog("Disable", move |user| disable_form(&user, dialogs))}
         {dialogs.delete.dialog("Delete user", move |user| delete_form(&user, dialogs))}
     }
@@ -99,7 +99,7 @@ fn line(user: &User, dialogs: Dialogs) -> AnyView {
         .then(|| view! { <span class="cell-note">"by their groups"{given}</span> }.into_any());
     let state = match user.disabled_at {
         Some(at) => view! { {badge_of("cancelled", "Disabled")}<span class="cell-note">{when_relative(at, None)}</span> }.into_any(),
-        None => badge_of("active", "May come in"),
+        None => badge_of("active", "May sign in"),
     };
     let seen = user.signed_in_at.map_or_else(none, |at| when_relative(at, None));
     view! {
@@ -123,7 +123,7 @@ fn actions(user: &User, dialogs: Dialogs) -> AnyView {
         let (actor, id, name) = (use_actor(), user.id.clone(), user.name.clone());
         button(Look::Plain, None, "Enable", move || {
             let ask = api::settings::enable_user(id.clone());
-            actor.act(ask, format!("{name} may come in again."), move |_| dialogs.loading.reload());
+            actor.act(ask, format!("{name} may sign in again."), move |_| dialogs.loading.reload());
         })
     } else {
         button(Look::Plain, None, "Disable", dialogs.disable.ask(user))
@@ -142,8 +142,8 @@ fn actions(user: &User, dialogs: Dialogs) -> AnyView {
 fn disable_form(user: &User, dialogs: Dialogs) -> AnyView {
     let (id, name) = (user.id.clone(), user.name.clone());
     let fields = view! {
-        <p><strong>{name.clone()}</strong>" may not come in any more: their sessions end within seconds, their tokens are refused. "
-        "What they made stays. It can be undone."</p>
+        <p><strong>{name.clone()}</strong>" may no longer sign in: their sessions end within seconds, and their tokens are refused. "
+        "Everything they created stays. This can be undone."</p>
     };
     let plan = move |_| {
         Ok(Change {
@@ -166,7 +166,7 @@ fn delete_form(user: &User, dialogs: Dialogs) -> AnyView {
     let (id, name) = (user.id.clone(), user.name.clone());
     let memberships = user.memberships.len();
     let fields = view! {
-        <p>"Removes "<strong>{name.clone()}</strong>{format!(" for good, with {memberships} memberships, all sessions, tokens and feeds. ")}
+        <p>"Removes "<strong>{name.clone()}</strong>{format!(" permanently, with {memberships} memberships, all sessions, tokens and feeds. ")}
         "What they did stays in the audit log. To keep them out for a while, disable them instead."</p>
     };
     let plan = move |_| {

@@ -1,4 +1,4 @@
-//! Every attempt at every task, or at the one that is chosen.
+//! The attempts of all tasks, or of the selected one.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::duration,
 };
 
-/// The table; attempts that made output show it below.
+/// The table; the output of an attempt is shown below it.
 pub(super) fn attempts(run: &RunDetail, chosen: &Chosen) -> AnyView {
     let (task, number) = chosen;
     let all =

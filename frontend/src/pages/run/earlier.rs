@@ -1,4 +1,4 @@
-//! The runs of the same schedule, and how this one compares with the last that succeeded.
+//! The runs of the same schedule, and how this one compares with the last successful one.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const BARS: usize = 40;
 
-/// Nothing for a run without a schedule.
+/// Empty for a run without a schedule.
 #[component]
 pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
     let address = use_address();
@@ -53,7 +53,7 @@ fn of(address: Address) -> RunQuery {
     RunQuery { namespace: address.namespace(), ..RunQuery::default() }
 }
 
-/// Oldest first, as high as they took long.
+/// Oldest first; the height is the duration.
 fn bars(page: &Page<RunRow>) -> AnyView {
     let bar = |run: &RunRow| {
         let mark = Mark::Run(run.state);
@@ -80,7 +80,7 @@ fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
     .into_any()
 }
 
-/// How much longer or shorter, where that is worth a word.
+/// How much longer or shorter this run took, if the difference is worth mentioning.
 fn words(own: i64, last: i64) -> Option<String> {
     let difference = duration((own - last).abs());
     let times = own.max(last) * 10 / own.min(last).max(1);
@@ -90,7 +90,7 @@ fn words(own: i64, last: i64) -> Option<String> {
         Ordering::Less => "shorter",
         Ordering::Equal => return None,
     };
-    // A tenth of a second, or a tenth of it all, is nothing to speak of.
+    // Less than a tenth of a second, or of the whole duration, is not worth mentioning.
     let is_much = (own - last).abs() >= 100 && times > 11;
     is_much.then(|| format!("This one took {difference} {side}, by {factor}."))
 }

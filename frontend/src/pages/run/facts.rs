@@ -1,4 +1,4 @@
-//! Where a run came from and how it went.
+//! A run's origin and course.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// Times, lateness, origin, keys.
+/// Times, lateness, origin, ids.
 pub(super) fn facts(run: &RunDetail) -> AnyView {
     let (row, more) = (&run.row, &run.more);
     let time = |name, at: Moment| fact(name, when_relative(at, row.zone()));
@@ -24,7 +24,7 @@ pub(super) fn facts(run: &RunDetail) -> AnyView {
     facts.extend(row.finished_at.map(|at| time("Finished", at)));
     facts.extend(row.lateness_ms.map(|millis| fact("Late", duration(millis))));
     facts.extend(row.duration_ms.map(|millis| fact("Took", duration(millis))));
-    // Of several tasks each counts its own.
+    // With several tasks, each counts its own attempts.
     if run.more.tasks.len() == 1 {
         facts.push(fact("Attempt", format!("{} of {}", row.attempt, row.max_attempts)));
     }

@@ -1,5 +1,5 @@
-//! A run that is at work, against those before it: how long it has taken, when it is likely to end, and whether it will be
-//! in the way of the next fire.
+//! A running run compared with earlier ones: how long it has taken, when it is likely to end, and whether it will
+//! block the next fire.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     time::duration,
 };
 
-/// Nothing where it is not at work, or where too few runs show what is usual.
+/// Empty if it is not running, or if there are too few runs to compare with.
 pub(super) fn forecast(run: &RunDetail) -> AnyView {
     let live = run.row.started_at.filter(|_| run.row.state.is_live());
     let (Some(forecast), Some(started)) = (run.more.forecast.clone(), live) else {
@@ -24,7 +24,7 @@ pub(super) fn forecast(run: &RunDetail) -> AnyView {
             .into_any()
     });
     view! {
-        <section class="run-forecast" aria-label="Against what is usual" data-testid="forecast">
+        <section class="run-forecast" aria-label="Compared with usual" data-testid="forecast">
             {move || meter(elapsed(), &drawn)}
             <strong>{move || duration(elapsed())}</strong>
             <span>{move || compared.comparison(elapsed())}</span>

@@ -1,4 +1,4 @@
-//! The run's name and state, and what one can do. Buttons never change places: one that cannot be pressed now is dimmed.
+//! The run's name and state, and its actions. Buttons never change places: one that cannot be pressed now is dimmed.
 
 use leptos::prelude::*;
 
@@ -12,15 +12,15 @@ use crate::{
     state::{Said, Session, use_session},
 };
 
-/// What acting on a run takes.
+/// The state that the actions on a run need.
 #[derive(Clone, Copy)]
 struct Tools {
     session: Session,
     actor: Actor,
     run: Load<RunDetail>,
-    /// Whether the question about cancelling is open.
+    /// Whether the cancel dialog is open.
     cancels: RwSignal<bool>,
-    /// The runs that were made from here, the latest first.
+    /// The runs that were started from this page, latest first.
     made: RwSignal<Vec<String>>,
 }
 
@@ -73,10 +73,14 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
     };
     let id = run.row.id.clone();
     let rerun = move || {
-        make(api::rerun_from_failed(id.clone()), "A new run goes on from where it failed.", tools);
+        make(
+            api::rerun_from_failed(id.clone()),
+            "A new run continues from where it failed.",
+            tools,
+        );
     };
     let id = run.row.id.clone();
-    let again = move || make(api::retry_run(id.clone()), "A new run has begun.", tools);
+    let again = move || make(api::retry_run(id.clone()), "A new run has started.", tools);
     let rerun = (run.more.tasks.len() > 1)
         .then(|| dimmed("button", "Rerun from the failure", !failed, rerun));
     view! {
@@ -89,20 +93,20 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
     .into_any()
 }
 
-/// Makes another run and stays here, with links to it.
+/// Starts another run and stays on this page, with links to it.
 fn make(change: Ask<String>, said: &'static str, tools: Tools) {
     tools.actor.send(change, move |outcome| match outcome {
         Ok(next) => {
             let href = Route::Run(next.clone()).path();
             tools.actor.say(Said::new(said).link("Open it", href));
-            // The page may have gone meanwhile.
+            // The page may have been left in the meantime.
             let _gone = tools.made.try_update(|made| made.insert(0, next));
         }
         Err(failure) => tools.actor.complain(&failure),
     });
 }
 
-/// A button that keeps its place when it cannot be pressed.
+/// A button that keeps its place while it cannot be pressed.
 fn dimmed(
     class: &'static str,
     words: &'static str,
@@ -115,7 +119,7 @@ fn dimmed(
     .into_any()
 }
 
-/// The runs that were made from here.
+/// The runs that were started from this page.
 fn made(tools: Tools) -> AnyView {
     let made = tools.made.get();
     if made.is_empty() {
@@ -136,7 +140,7 @@ fn made(tools: Tools) -> AnyView {
     .into_any()
 }
 
-/// Asks before a run is cancelled, and why.
+/// Asks for confirmation and a reason before a run is cancelled.
 fn cancel(tools: Tools) -> AnyView {
     let reason = RwSignal::new(String::new());
     let cancel = move || {
@@ -156,11 +160,11 @@ fn cancel(tools: Tools) -> AnyView {
                 submit();
             }
         >
-            <p>"The task that is at work is asked to stop, and stopped if it does not. What it has done stays done."</p>
+            <p>"The running task is asked to stop, and is stopped if it does not. Work that it has already done is not undone."</p>
             {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
             <div class="dialog-foot">
                 {button(Look::Danger, None, "Cancel this run", cancel)}
-                {button(Look::Plain, None, "Let it run", move || tools.cancels.set(false))}
+                {button(Look::Plain, None, "Keep it running", move || tools.cancels.set(false))}
             </div>
         </form>
     }

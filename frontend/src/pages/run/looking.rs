@@ -1,5 +1,5 @@
-//! What of a run is looked at, as the address says: a task or one of its attempts, the form of the tasks, a stream and a
-//! line of the log. It can be sent to a colleague.
+//! The selection on a run's page, kept in the address: a task or one of its attempts, chart or graph, and a stream
+//! and a line of the log. The address can be sent to a colleague.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ impl Looking {
         Self { address, id: StoredValue::new(id) }
     }
 
-    /// The task and the attempt; tracked, as all of these.
+    /// The selected task and attempt; tracked, like all of these.
     pub(super) fn chosen(self) -> Chosen {
         let task = self.address.query("task");
         let attempt = self.address.query("attempt").parse().ok().filter(|_| !task.is_empty());

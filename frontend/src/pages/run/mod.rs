@@ -1,14 +1,14 @@
 //! A run: what it waits for, its tasks and attempts over time, and its log while it is written.
 //!
-//! - `looking`: which task, attempt and line is looked at, in the address
-//! - `header`: its name and state, and what one can do
-//! - `forecast`: how long it has taken against those before it
+//! - `looking`: the selected task, attempt and line, in the address
+//! - `header`: its name and state, and its actions
+//! - `forecast`: how long it has taken, compared with earlier runs
 //! - `waiting`: what it waits for
 //! - `work`: its tasks and attempts as a chart over time, or as a graph
-//! - `attempts`: every attempt at every task, with what came of it
+//! - `attempts`: every attempt at every task, with its outcome
 //! - `log`: the log, live
-//! - `facts`: where it came from and how it went
-//! - `earlier`: the runs before it, and how this one compares
+//! - `facts`: its origin and course
+//! - `earlier`: earlier runs, and how this one compares
 
 mod attempts;
 mod earlier;
@@ -84,7 +84,7 @@ fn drawn(load: Load<RunDetail>, looking: Looking) -> AnyView {
     load.with(|run| attempts::attempts(run, &chosen)).unwrap_or_else(|| ().into_any())
 }
 
-/// What the tasks gave back, or the one that is chosen.
+/// The outputs of the tasks, or of the selected one.
 fn output(load: Load<RunDetail>, looking: Looking) -> AnyView {
     let (task, _) = looking.chosen();
     let output = load.with(|run| {
@@ -92,7 +92,7 @@ fn output(load: Load<RunDetail>, looking: Looking) -> AnyView {
         own.map_or_else(|| run.more.output.clone(), |task| task.output.clone())
     });
     match output.flatten().filter(|output| !output.is_null()) {
-        Some(output) => panel("Output", task, json_view(&output, "What the tasks gave back")),
+        Some(output) => panel("Output", task, json_view(&output, "Output of the tasks")),
         None => ().into_any(),
     }
 }

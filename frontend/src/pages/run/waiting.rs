@@ -1,4 +1,4 @@
-//! What a run waits for, as a chain: each link with the runs that hold it.
+//! What a run waits for, as a chain: each link with the runs that block it.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     route::Route,
 };
 
-/// Nothing where it does not wait.
+/// Empty if it does not wait.
 pub(super) fn waiting(run: &RunDetail) -> AnyView {
     if run.more.waits_for.is_empty() {
         return ().into_any();

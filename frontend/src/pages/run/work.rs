@@ -1,5 +1,5 @@
-//! The tasks of a run: over time with their attempts, or as a graph of what needs what. One that is chosen narrows the
-//! attempts, the log and the output.
+//! The tasks of a run: over time with their attempts, or as a dependency graph. Selecting one filters the attempts,
+//! the log and the output.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let choose = Callback::new(move |chosen: Chosen| looking.choose(chosen));
     let choose_task = Callback::new(move |task: String| looking.choose((task, None)));
     let shows_graph = Memo::new(move |_| looking.shows_graph());
-    // The bars of a live run grow with the clock; everything else stands.
+    // The bars of a live run grow with the clock; everything else is fixed.
     let clock = Memo::new(move |_| {
         let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
         if is_live { now.get() } else { untrack(|| now.get()) }
@@ -101,7 +101,7 @@ fn note(task: &RunTask) -> String {
         (true, _) => String::new(),
         (false, TaskCondition::Success) => format!(" · needs {names}"),
         (false, TaskCondition::Failure) => format!(" · after {names}; if one of them failed"),
-        (false, TaskCondition::Always) => format!(" · after {names}; however they end"),
+        (false, TaskCondition::Always) => format!(" · after {names}; with any result"),
     };
     format!("{state}{kept}{needs}")
 }

@@ -1,4 +1,5 @@
-//! The ledger: one row for every expected fire, with what became of it and why; and one of them explained.
+//! The ledger of a schedule: one row for every expected fire, with its outcome and the reason; and one of them
+//! explained.
 
 use leptos::prelude::*;
 
@@ -68,7 +69,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     });
     let link = move |(name, words, _): (&'static str, &'static str, _)| {
         let href = move || {
-            // Read for its changes: the rest of the query stays.
+            // Read only to follow changes of the address: the rest of the query is kept.
             let _moves = address.query("tab");
             address.with(&[("verdict", name), ("after", ""), ("before", "")])
         };
@@ -112,17 +113,17 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
             empty=move || if wanted().0.is_empty() {
                 empty("No fire yet", "Each expected fire gets a row here, whether it runs or not.", ())
             } else {
-                empty("No such fire", "No fire of this schedule has come to this.", ())
+                empty("No such fire", "No fire of this schedule has this outcome.", ())
             }
         >
             {table()}
             {pager(fires.beside(), "the ledger", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
-        <Dialog open=open title="What became of this fire, and why">{live(explained)}</Dialog>
+        <Dialog open=open title="The outcome of this fire, and why">{live(explained)}</Dialog>
     }
 }
 
-/// What a fire came to: its run's state where there is a run, else its verdict.
+/// The outcome of a fire: its run's state if there is a run, or else its verdict.
 fn mark(fire: &Fire) -> Mark {
     match (&fire.run, fire.verdict) {
         (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),

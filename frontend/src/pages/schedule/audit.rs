@@ -1,4 +1,4 @@
-//! Every order about it, with who gave it and why: for administrators.
+//! Every action on the schedule, with the user and the reason: for administrators.
 
 use leptos::prelude::*;
 
@@ -23,8 +23,8 @@ pub(super) fn Audit(schedule: String) -> impl IntoView {
         if session.role() == Some(Role::Admin) {
             view! { <Entries schedule=schedule.clone()/> }.into_any()
         } else {
-            let words = "The audit log is for administrators of the namespace. Versions say who changed the definition.";
-            view! { <div class="empty">{empty("Not for you", words, ())}</div> }.into_any()
+            let words = "The audit log is for administrators of the namespace. The versions show who changed the definition.";
+            view! { <div class="empty">{empty("Not permitted", words, ())}</div> }.into_any()
         }
     })
 }
@@ -70,7 +70,7 @@ fn Entries(schedule: String) -> impl IntoView {
             loading=entries.load.loading
             what="the audit log"
             is_empty=Signal::derive(move || entries.list.is_empty())
-            empty=|| empty("No entry", "Every order about this schedule is kept here.", ())
+            empty=|| empty("No entry", "Every action on this schedule is recorded here.", ())
         >
             {table()}
             {pager(entries.beside(), "the audit log", move |to| address.go(&address.with(&cursors(&to))))}

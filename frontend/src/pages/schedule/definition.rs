@@ -1,4 +1,4 @@
-//! What it does, and in sentences what it would do at the next outage, clock change or overlap.
+//! What it does, and in sentences how it would behave at the next outage, clock change or overlap.
 
 use leptos::prelude::*;
 
@@ -44,42 +44,35 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
     view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
-/// How it behaves: each policy as what would happen.
+/// Each policy, as a description of what would happen.
 fn policies(schedule: &ScheduleDetail) -> AnyView {
     let more = &schedule.more;
     let zone = city(&schedule.row.timing.zone);
     let overlap = match more.on_overlap {
         OverlapPolicy::Skip => {
-            "A fire that falls due while its previous run is alive is skipped.".to_owned()
+            "A fire that becomes due while the previous run is live is skipped.".to_owned()
         }
         OverlapPolicy::BufferOne => {
-            "While a run is alive one fire waits for its end; a later one takes its place."
-                .to_owned()
+            "While a run is live, one fire waits for its end; later ones are skipped.".to_owned()
         }
         OverlapPolicy::BufferAll => format!(
-            "While a run is alive fires wait for its end, {} at most.",
+            "While a run is live, fires wait for its end, at most {}.",
             more.buffer_limit.unwrap_or_default()
         ),
         OverlapPolicy::CancelOther => {
-            "A fire asks the run that is alive to end, and starts when it has.".to_owned()
+            "A fire asks the live run to stop, and starts once it has stopped.".to_owned()
         }
-        OverlapPolicy::TerminateOther => {
-            "A fire ends the run that is alive, and starts.".to_owned()
-        }
+        OverlapPolicy::TerminateOther => "A fire ends the live run, and starts.".to_owned(),
         OverlapPolicy::Allow => "Runs may overlap: each fire starts its own.".to_owned(),
     };
     let gap = match more.policy.gap {
-        GapPolicy::Shift => "what falls into the hour that is left out fires right after it",
-        GapPolicy::Skip => "what falls into the hour that is left out does not fire",
+        GapPolicy::Shift => "times in the skipped hour fire right after it",
+        GapPolicy::Skip => "times in the skipped hour do not fire",
     };
     let twice = match more.policy.overlap {
-        OverlapHourPolicy::First => {
-            "what falls into the hour that comes twice fires in its first pass"
-        }
-        OverlapHourPolicy::Last => {
-            "what falls into the hour that comes twice fires in its second pass"
-        }
-        OverlapHourPolicy::Both => "what falls into the hour that comes twice fires in both passes",
+        OverlapHourPolicy::First => "times in the repeated hour fire the first time",
+        OverlapHourPolicy::Last => "times in the repeated hour fire the second time",
+        OverlapHourPolicy::Both => "times in the repeated hour fire both times",
     };
     let mut facts = vec![
         fact("After an outage", misfire(more.misfire)),
@@ -97,12 +90,12 @@ fn policies(schedule: &ScheduleDetail) -> AnyView {
         )
     }));
     facts.extend(more.group.clone().map(|group| {
-        fact("Group", format!("Its runs share the places of the group {group} with others."))
+        fact("Group", format!("Its runs share the slots of the group {group} with others."))
     }));
     if more.priority != 0 {
         facts.push(fact(
             "Priority",
-            format!("{}: of the runs that wait, the higher ones start first.", more.priority),
+            format!("{}: waiting runs with a higher priority start first.", more.priority),
         ));
     }
     view! { <dl class="facts">{facts}</dl> }.into_any()
@@ -112,12 +105,12 @@ fn misfire(misfire: Misfire) -> String {
     let grace = seconds(misfire.grace_seconds);
     let window = seconds(misfire.window_seconds);
     match misfire.catch_up {
-        CatchUp::Skip => format!("Fires that nobody could start within {grace} are left out."),
+        CatchUp::Skip => format!("Fires that could not start within {grace} are skipped."),
         CatchUp::Latest => format!(
-            "Of the fires that nobody could start within {grace}, the latest of the last {window} starts once; the others are left out."
+            "Of the fires that could not start within {grace}, the latest of the last {window} starts once; the others are skipped."
         ),
         CatchUp::All => format!(
-            "Fires that nobody could start within {grace} are made up for: {} at most, of the last {window}, {} apart.",
+            "Fires that could not start within {grace} are caught up on: at most {}, of the last {window}, {} apart.",
             misfire.max,
             seconds(misfire.spacing_seconds),
         ),

@@ -1,4 +1,4 @@
-//! How long its runs took over the last seven days: half of them, and 95 of a hundred.
+//! The durations of the schedule's runs over the last seven days: the median and the 95th percentile.
 
 use leptos::prelude::*;
 
@@ -18,7 +18,7 @@ use crate::{
 
 const WEEK_MS: i64 = 7 * 86_400_000;
 
-/// The chart; nothing while no run has ended in these days. Dragging over it leads to the runs.
+/// The chart; empty if no run has ended in these days. Dragging over it lists the runs.
 pub(super) fn durations(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let (address, zone, drag) = (use_address(), use_zone(), use_drag());
     let stats = use_load(move || {

@@ -1,4 +1,4 @@
-//! One fire explained: what the decision knew, step by step.
+//! One fire explained: what the decision was based on, step by step.
 
 use leptos::prelude::*;
 

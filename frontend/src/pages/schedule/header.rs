@@ -53,7 +53,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Run now, pause or resume, edit, delete: what the role allows.
+/// Run now, pause or resume, edit, delete, as far as the role allows.
 fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let duplicate = session.edits().then(|| {
@@ -89,7 +89,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
         .into_any()
     });
     let editing = session.edits().then(|| match &schedule.more.module {
-        // What a module declares is changed, and deleted, by deploying the module.
+        // A schedule that a module declares is changed, and deleted, by deploying the module.
         Some(module) => {
             view! { <span class="muted">"declared by module "{module.clone()}</span> }.into_any()
         }

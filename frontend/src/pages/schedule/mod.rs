@@ -1,16 +1,16 @@
 //! A schedule: what happened to each fire and why, what will happen, what it is, and what can be done about it.
 //!
-//! The head is one query; events make it ask again, at most once a second, so state, next fires and versions are always
-//! those of the server's calculator. Each tab loads what only it shows.
+//! The head is one query. Events make it load again, at most once a second, so state, next fires and versions always
+//! come from the server. Each tab loads the data that only it shows.
 //!
 //! - `header`: name, state, actions
 //! - `activity`: the ledger, and one fire explained
 //! - `slots`: the last seven days in a line; `paused`: the fires of a pause
-//! - `runs`: its runs, by whatever started them; `durations`: how long they took
-//! - `next`: what is to come, the next clock changes
-//! - `definition`: what it does, and what it would do when something goes wrong
-//! - `versions`: who changed what, what differs, and the way back
-//! - `audit`: every order about it
+//! - `runs`: its runs, whatever triggered them; `durations`: how long they took
+//! - `next`: the upcoming fires, the next clock changes
+//! - `definition`: what it does, and how it would behave when something goes wrong
+//! - `versions`: who changed what, the differences, and rollback
+//! - `audit`: every action on it
 
 mod activity;
 mod audit;
@@ -39,7 +39,7 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
-/// The tabs: the first is what one comes for.
+/// The tabs: the first is the most used.
 const TABS: [Tab; 6] = [
     Tab { name: "", words: "Activity" },
     Tab { name: "runs", words: "Runs" },

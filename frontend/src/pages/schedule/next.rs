@@ -1,4 +1,4 @@
-//! What is to come: the next fires, the days that have some, and what the next two changes of the clocks do.
+//! Upcoming: the next fires, the days that have some, and the effect of the next two clock changes.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::{
     time::{Moment, Wall, clock_changes, day_words},
 };
 
-/// Fires that are asked for, for the days.
+/// Number of fires that are loaded for the days.
 const AHEAD: i64 = 200;
-/// Fires shown around a change of the clocks, and how long before it they begin.
+/// Number of fires that are shown around a clock change, and how long before it they begin.
 const AROUND: i64 = 6;
 const BEFORE_MS: i64 = 7_200_000;
 
@@ -23,7 +23,7 @@ const BEFORE_MS: i64 = 7_200_000;
 pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let key = id.clone();
     let ahead = use_load(move || {
-        // Another version fires otherwise.
+        // Another version may fire at other times.
         load.with(|schedule| schedule.row.version)?;
         Some(api::fires_ahead(key.clone(), AHEAD, None))
     });
@@ -48,14 +48,14 @@ pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
                 {panel("Days", (), view! {
                     <AsyncView loading=ahead.loading what="the days">{ahead.draw(|fires| days(fires))}</AsyncView>
                 })}
-                {panel("Changes of the clocks", (), changes)}
+                {panel("Clock changes", (), changes)}
             </div>
         </div>
     }
     .into_any()
 }
 
-/// How often it fires on each day, as far as the fires reach.
+/// The number of fires on each day, as far as the loaded fires reach.
 fn days(fires: &[PreviewFire]) -> AnyView {
     let mut counts = BTreeMap::<String, (usize, usize)>::new();
     for fire in fires {
@@ -88,7 +88,7 @@ fn days(fires: &[PreviewFire]) -> AnyView {
     view! { <ol class="days" aria-label="Fires of each day">{days}</ol> }.into_any()
 }
 
-/// What it does around a change.
+/// The fires around a clock change.
 fn change(id: String, at: Moment, zone: String) -> AnyView {
     let from = at.earlier(BEFORE_MS);
     let fires = use_load(move || Some(api::fires_ahead(id.clone(), AROUND, Some(from))));
@@ -97,13 +97,14 @@ fn change(id: String, at: Moment, zone: String) -> AnyView {
     let shown = {
         let zone = zone.clone();
         fires.draw(move |fires| {
-            // What fires within a day of it is what the change could touch.
+            // Only fires within a day of the change can be affected by it.
             let near: Vec<PreviewFire> =
                 fires.iter().filter(|fire| fire.at.since(at).abs() < 86_400_000).cloned().collect();
             if near.is_empty() {
-                return view! { <p class="muted">"It does not fire around it."</p> }.into_any();
+                return view! { <p class="muted">"It does not fire around this change."</p> }
+                    .into_any();
             }
-            fire_table(&near, &zone, "Fires around a change of the clocks")
+            fire_table(&near, &zone, "Fires around a clock change")
         })
     };
     view! {

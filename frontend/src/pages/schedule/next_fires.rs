@@ -1,4 +1,4 @@
-//! What is to come: each fire on three clocks, with a mark where the clocks change.
+//! The upcoming fires: each on three clocks, with a mark at clock changes.
 
 use leptos::prelude::*;
 
@@ -17,7 +17,9 @@ pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
             ("Paused: nothing fires until it is resumed.", Some("Paused: these would fire."))
         }
         ScheduleState::Finished => ("No fire is left.", None),
-        ScheduleState::Exhausted => ("No fire is left: it has fired as often as it may.", None),
+        ScheduleState::Exhausted => {
+            ("No fire is left: it has reached its maximum number of fires.", None)
+        }
         ScheduleState::Active => ("No fire is left within its bounds.", None),
     };
     if fires.is_empty() {
@@ -32,7 +34,7 @@ pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
     view! { {note}{first}{fire_table(fires, &schedule.row.timing.zone, "Next fires")} }.into_any()
 }
 
-/// Fires on the clock of the schedule, UTC and the browser. Zones that are the same are shown once.
+/// Fires on the clocks of the schedule, UTC and the browser. Identical zones are shown once.
 pub(in crate::pages) fn fire_table(
     fires: &[PreviewFire],
     zone: &str,
@@ -79,7 +81,7 @@ fn row(fire: &PreviewFire, others: &[(String, String)]) -> AnyView {
     .into_any()
 }
 
-/// The time there, with month and day where they are not those of the schedule's zone.
+/// The time in the zone, with month and day if they differ from the schedule's zone.
 fn clock(at: Moment, zone: &str, day: &str) -> AnyView {
     let wall = Wall::read(at, zone).unwrap_or_default();
     let other_day = (wall.date != day).then(|| {

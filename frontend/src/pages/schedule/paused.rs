@@ -1,4 +1,4 @@
-//! The fires that have fallen into a pause: the ledger has no rows of them before the pause ends.
+//! The fires that have fallen into a pause: the ledger has no rows for them before the pause ends.
 
 use leptos::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::{
     model::{PausedFire, PausedFires, ScheduleDetail},
 };
 
-/// As many are shown.
+/// Number of fires that are shown.
 const SHOWN: i64 = 40;
 
-/// What they would come to if the pause ended by itself. Made while the schedule is paused.
+/// What would happen to them if the pause ended on its own. Only shown while the schedule is paused.
 #[component]
 pub(super) fn Paused(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
@@ -33,7 +33,7 @@ fn rows(fires: &PausedFires, zone: Option<String>) -> AnyView {
             .into_any();
     }
     let headings: Vec<Heading> =
-        ["Scheduled", "If the pause ends by itself"].map(|words| heading(words, "")).into();
+        ["Scheduled", "If the pause ends on its own"].map(|words| heading(words, "")).into();
     let shown: Vec<_> = fires.nodes.iter().map(|fire| row(fire, zone.clone())).collect();
     let rest = fires.total_count - i64::try_from(fires.nodes.len()).unwrap_or(0);
     let more = (rest > 0).then(|| view! { <p class="panel-note">{format!("and {rest} more")}</p> });

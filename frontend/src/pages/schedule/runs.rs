@@ -1,4 +1,4 @@
-//! The schedule's runs, by whatever started them.
+//! The schedule's runs, whatever triggered them.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const SIZE: usize = 15;
 
-/// The table, live. What a run changes elsewhere on the page is `changed` too.
+/// The table, live. A run that changes also reloads `changed`, the rest of the page.
 #[component]
 pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let address = use_address();
@@ -43,7 +43,7 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
             is_empty=Signal::derive(move || runs.list.is_empty())
             empty=|| view! {
                 <p class="empty-title">"Not run yet"</p>
-                <p>"Runs appear here by themselves."</p>
+                <p>"Runs appear here automatically."</p>
             }
         >
             {run_table(runs.list, "Run history", false)}

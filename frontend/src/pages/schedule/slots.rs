@@ -1,4 +1,4 @@
-//! The last seven days in a line: how many instants were due, what became of them, and which interval would fit.
+//! The last seven days in one line: how many instants were due, their outcomes, and a better interval.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     state::use_session,
 };
 
-/// The line of the schedule with this id; asked again when the schedule is.
+/// The line of the schedule with this id; reloaded together with the schedule.
 pub(super) fn slots(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let session = use_session();
     let key = id.clone();
@@ -31,7 +31,7 @@ fn line(account: &SlotAccount, edits: Option<String>) -> AnyView {
         return ().into_any();
     }
     let part = |count: i64, words: &str| (count > 0).then(|| format!("{count} {words}"));
-    let crowded = format!("skipped, {} of them behind a run in the way", account.overlapped);
+    let crowded = format!("skipped, {} of them because of a blocking run", account.overlapped);
     let skipped = if account.overlapped > 0 { crowded.as_str() } else { "skipped" };
     let parts = [
         Some(format!("{} ran", account.ran)),

@@ -8,7 +8,7 @@ use crate::{
     time::{decimal, seconds},
 };
 
-/// The tasks, one below the other.
+/// The tasks, one below another.
 pub(super) fn target(schedule: &ScheduleDetail) -> AnyView {
     schedule.more.work.tasks.iter().map(task_facts).collect::<Vec<_>>().into_any()
 }
@@ -19,7 +19,7 @@ fn task_facts(task: &Task) -> AnyView {
         <dl class="facts">
             {fact("Task", task.name.clone())}
             {target_facts(&task.target)}
-            {fact("Timeout", format!("{}, then {} to end", limit[0], limit[1]))}
+            {fact("Timeout", format!("{}, then {} to stop", limit[0], limit[1]))}
             {fact("Attempts", retry_words(task.retry))}
         </dl>
     }
@@ -33,7 +33,7 @@ fn target_facts(target: &Target) -> Vec<AnyView> {
         Target::Publish(publish) => publish_facts(publish),
         Target::Worker(worker) => {
             let mut facts =
-                vec![fact("Worker", format!("{} of the queue {}", worker.task, worker.queue))];
+                vec![fact("Worker", format!("{} in the queue {}", worker.task, worker.queue))];
             facts.extend(worker.input.as_ref().map(|input| fact("Input", code(input.to_string()))));
             if !worker.tags.is_empty() {
                 facts.push(fact("Tags", worker.tags.join(", ")));

@@ -1,4 +1,4 @@
-//! Who changed what, what differs from the version before, and the way back.
+//! Who changed what, the differences from the previous version, and rollback.
 
 use leptos::prelude::*;
 
@@ -35,7 +35,7 @@ pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView 
             };
             let is_now = number == schedule.row.version;
             let roll = (may && !is_now).then(|| {
-                button(Look::Plain, None, "Roll back to it", move || {
+                button(Look::Plain, None, "Roll back to this version", move || {
                     meant.set(number);
                     back.set(true);
                 })
@@ -67,7 +67,7 @@ pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView 
     .into_any()
 }
 
-/// A version beside the one before it; the oldest that is known stands alone.
+/// A version compared with the previous one; the oldest known version stands alone.
 fn compared(versions: &[Version], number: i64) -> AnyView {
     let Some(at) = versions.iter().position(|version| version.version == number) else {
         return ().into_any();
@@ -78,7 +78,7 @@ fn compared(versions: &[Version], number: i64) -> AnyView {
     diff(before, after)
 }
 
-/// Asks before it changes what fires, and shows what that is.
+/// Asks for confirmation before a rollback, and shows what it would change.
 fn roll_back(
     load: Load<ScheduleDetail>,
     meant: RwSignal<i64>,
@@ -108,7 +108,7 @@ fn roll_back(
         let text = reason.get_untracked().trim().to_owned();
         let given = (!text.is_empty()).then_some(text);
         let change = api::rollback_schedule(id.clone(), number, now, given, key.clone());
-        let said = format!("{name} is as it was in version {number}.");
+        let said = format!("{name} is rolled back to version {number}.");
         actor.act(change, said, move |_| {
             open.set(false);
             actions.refresh();

@@ -1,11 +1,11 @@
-//! Ways to an expression for who does not write cron: presets, and a field for each of its five parts.
+//! Help with an expression for users who do not write cron: presets, and a field for each of its five parts.
 
 use leptos::prelude::*;
 
 use super::draft::Draft;
 use crate::components::{Choice, Field};
 
-/// What most schedules are.
+/// The most common timings.
 const PRESETS: [Choice; 6] = [
     ("*/5 * * * *", "Every 5 minutes"),
     ("H * * * *", "Hourly, spread"),
@@ -41,7 +41,7 @@ pub(super) fn builder(draft: Draft) -> AnyView {
     let parts: Vec<RwSignal<String>> = (0..PARTS.len())
         .map(|at| RwSignal::new(part(&first.get_untracked(), at).unwrap_or("*").to_owned()))
         .collect();
-    // The text leads: the parts follow what is typed there, and change it only when they are typed in.
+    // The text is authoritative: the fields follow it, and change it only when the user edits them.
     let followed = parts.clone();
     Effect::new(move |_| {
         let text = first.get();
@@ -78,7 +78,7 @@ pub(super) fn builder(draft: Draft) -> AnyView {
     .into_any()
 }
 
-/// A part of an expression of five fields; none of any other.
+/// One field of an expression with five fields; `None` for any other.
 fn part(expression: &str, at: usize) -> Option<&str> {
     let parts: Vec<&str> = expression.split_whitespace().collect();
     if parts.len() == PARTS.len() && !expression.starts_with('@') {

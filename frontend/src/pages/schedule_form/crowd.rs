@@ -1,4 +1,4 @@
-//! How many schedules start in the minutes in which this one would, and quieter ones to choose.
+//! How many other schedules start in the minutes in which this one would, and quieter minutes to choose.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
 /// How many quieter minutes are offered.
 const OFFERED: usize = 3;
 
-/// One line, with what could be written instead; nothing where nobody else starts then.
+/// One line, with alternatives; empty if no other schedule starts then.
 pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
     let Some(busiest) = candidate.busiest.as_ref().filter(|busiest| busiest.before > 0) else {
         return ().into_any();
@@ -25,7 +25,7 @@ pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
     .into_any()
 }
 
-/// Where one expression says when: the same in quieter minutes, or spread by the server.
+/// For a single expression: the same in quieter minutes, or spread by the server.
 fn offers(quieter: &[QuieterShift], draft: Draft) -> AnyView {
     let only = draft.expressions.with_untracked(|all| match all.as_slice() {
         [(_, expression)] => Some(*expression),
@@ -52,7 +52,7 @@ fn offers(quieter: &[QuieterShift], draft: Draft) -> AnyView {
         .into_any()
 }
 
-/// The expression so many minutes later, where that changes no field but minute and hour.
+/// The expression shifted by this many minutes, if that changes no field but minute and hour.
 fn shifted(expression: &str, minutes: i64) -> Option<String> {
     let fields: Vec<&str> = expression.split_whitespace().collect();
     let [minute, hour, rest @ ..] = fields.as_slice() else { return None };
@@ -64,10 +64,10 @@ fn shifted(expression: &str, minutes: i64) -> Option<String> {
     let (carried, minute) = (moved.div_euclid(60), moved.rem_euclid(60));
     let hour = match (carried, hour.parse::<i64>()) {
         (0, _) => (*hour).to_owned(),
-        // Every hour, at another minute of it.
+        // Every hour, at another minute.
         (_, Err(_)) if *hour == "*" => "*".to_owned(),
         (_, Err(_)) => return None,
-        // Another day is another meaning of the fields behind.
+        // A shift into another day would change the meaning of the other fields.
         (_, Ok(hour)) => {
             let hour = hour + carried;
             if !(0..24).contains(&hour) {
@@ -79,7 +79,7 @@ fn shifted(expression: &str, minutes: i64) -> Option<String> {
     Some(format!("{minute} {hour} {}", rest.join(" ")))
 }
 
-/// The expression with its fixed minute left to the server, which takes one by the schedule's name.
+/// The expression without its fixed minute: the server picks one by the schedule's name.
 fn spread(expression: &str) -> Option<String> {
     let (minute, rest) = expression.trim().split_once(char::is_whitespace)?;
     let is_fixed = minute.parse::<u8>().is_ok() && rest.split_whitespace().count() == 4;

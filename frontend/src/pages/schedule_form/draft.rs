@@ -15,9 +15,9 @@ type Text = RwSignal<String>;
 pub(super) struct Draft {
     pub(super) name: Text,
     pub(super) note: Text,
-    /// Commas apart.
+    /// Separated by commas.
     pub(super) tags: Text,
-    /// With a key each, so that removing one does not redraw the others.
+    /// Each with a key, so that removing one does not redraw the others.
     pub(super) expressions: RwSignal<Vec<(String, Text)>>,
     pub(super) zone: Text,
     pub(super) gap: Text,
@@ -25,7 +25,7 @@ pub(super) struct Draft {
     pub(super) start: Text,
     pub(super) end: Text,
     pub(super) jitter: Text,
-    /// Commas apart.
+    /// Separated by commas.
     pub(super) calendars: Text,
     pub(super) max_fires: Text,
     pub(super) catch_up: Text,
@@ -41,7 +41,7 @@ pub(super) struct Draft {
     pub(super) retention: Text,
     pub(super) context: Text,
     pub(super) workflow: Text,
-    /// Its kind is `workflow` where the schedule runs one that exists.
+    /// Its kind is `workflow` if the schedule runs an existing one.
     pub(super) task: TaskFields,
 }
 
@@ -79,7 +79,7 @@ impl Draft {
         }
     }
 
-    /// A schedule as it is.
+    /// The draft of an existing schedule.
     pub(super) fn of(schedule: &ScheduleDetail) -> Self {
         let draft = Self::new();
         let (row, schedule) = (&schedule.row, &schedule.more);
@@ -125,13 +125,13 @@ impl Draft {
         draft
     }
 
-    /// Whether the limits on catching up are of any use.
+    /// Whether the limits on catching up apply.
     pub(super) fn catches_up_all(&self) -> bool {
         self.catch_up.with(|catch_up| catch_up == "all")
     }
 }
 
-/// An instant as `datetime-local` wants it: on the browser's clock, without a zone.
+/// An instant in the format of a `datetime-local` field: on the browser's clock, without a zone.
 fn local(at: Option<Moment>) -> String {
     let Some(at) = at else { return String::new() };
     let wall = Wall::read(at, &browser_zone()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Which error belongs under which field: what the server said when the form was sent, or what it says of the timing
-//! while it is typed.
+//! Which error belongs under which field: the server's answer to the form that was sent, or to the timing as it is
+//! typed.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     model::{Code, Failure, Preview, Problem, explain, field_name},
 };
 
-/// Both sources.
+/// The errors from both sources.
 #[derive(Clone, Copy)]
 pub(super) struct Errors {
     sent: RwSignal<Option<Failure>>,
@@ -28,7 +28,7 @@ impl Errors {
         self.sent.set(None);
     }
 
-    /// What was refused when the form was sent.
+    /// The error of the form that was sent.
     pub(super) fn sent(self) -> Option<Failure> {
         self.sent.get()
     }

@@ -1,4 +1,4 @@
-//! The linter's words on what is typed, each with the choice that it asks for: one press mends it.
+//! The linter's warnings about the typed timing, each with a fix that one click applies.
 
 use leptos::prelude::*;
 
@@ -10,9 +10,9 @@ use crate::{
 
 const GAPS: [Choice; 2] = [("shift", "Fire right after the gap"), ("skip", "Leave it out")];
 const TWICE: [Choice; 3] =
-    [("first", "In the first pass"), ("last", "In the second pass"), ("both", "In both passes")];
+    [("first", "The first time"), ("last", "In the second pass"), ("both", "Both times")];
 
-/// One line a warning; nothing where all is well.
+/// One line per warning; empty without warnings.
 pub(super) fn fixes(warnings: &[Warning], draft: Draft) -> AnyView {
     if warnings.is_empty() {
         return ().into_any();
@@ -28,7 +28,7 @@ fn line(warning: &Warning, draft: Draft) -> AnyView {
             choices("When the clock skips the time", &GAPS, draft.gap)
         }
         "dst_overlap" | "wildcard_repeats" | "skips_repeated_hour" => {
-            choices("When the time comes twice", &TWICE, draft.overlap_hour)
+            choices("When the time occurs twice", &TWICE, draft.overlap_hour)
         }
         _ => ().into_any(),
     };
@@ -41,7 +41,7 @@ fn line(warning: &Warning, draft: Draft) -> AnyView {
     .into_any()
 }
 
-/// What to write instead, in the expression that is meant.
+/// The suggested replacement, applied to the expression that the warning is about.
 fn rewrite(warning: &Warning, draft: Draft) -> AnyView {
     let Some(text) = warning.suggestion.clone() else { return ().into_any() };
     let index =

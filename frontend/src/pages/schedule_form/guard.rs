@@ -1,4 +1,4 @@
-//! The draft as one text, for the guard that keeps it. Secrets are not kept.
+//! The draft as one text, for the guard that saves it. Secrets are not saved.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::draft::Draft;
 
 impl Draft {
-    /// Every field but the expressions and those of the task.
+    /// Every field except the expressions and the task's fields.
     fn texts(&self) -> [(&'static str, RwSignal<String>); 24] {
         [
             ("name", self.name),
@@ -41,7 +41,7 @@ impl Draft {
         self.texts().into_iter().chain(self.task.texts())
     }
 
-    /// As a text; tracked.
+    /// The draft as one text; tracked.
     pub(super) fn kept(&self) -> String {
         let mut texts: BTreeMap<String, String> =
             self.all_texts().map(|(name, text)| (name.to_owned(), text.get())).collect();
@@ -51,7 +51,7 @@ impl Draft {
         serde_json::to_string(&texts).unwrap_or_default()
     }
 
-    /// From such a text; what cannot be read changes nothing.
+    /// Restores the draft from such a text; a text that cannot be read changes nothing.
     pub(super) fn restore(&self, kept: &str) {
         let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
         for (name, field) in self.all_texts() {

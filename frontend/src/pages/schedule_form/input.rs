@@ -1,5 +1,5 @@
-//! The plan as inputs of the API. `graphql_client` makes the input types anew for each operation, with the same names, so
-//! the macro writes the conversions for each.
+//! The plan as inputs of the API. `graphql_client` generates the input types again for each operation, under the same
+//! names, so the macro writes the conversions for each.
 
 use super::plan::{Plan, TimingPlan, Work};
 use crate::{
@@ -28,7 +28,7 @@ macro_rules! timing_inputs {
 
 macro_rules! target_inputs {
     ($($operation:ident),+) => {$(
-        /// Nothing for an event to publish, which the form has no fields for.
+        /// `None` for an event to publish, which the form has no fields for.
         impl From<Action> for Option<$operation::TargetInput> {
             fn from(action: Action) -> Self {
                 use $operation::{
@@ -47,7 +47,7 @@ macro_rules! target_inputs {
                         body: http.body,
                         json: http.json,
                         expected_status: http.expected_status,
-                        // The form has no fields for these: absent keeps what is there.
+                        // The form has no fields for these: if absent, they keep their current values.
                         expected_body: http.expected_body,
                         max_redirects: http.max_redirects,
                         output: http.output,
@@ -100,7 +100,7 @@ macro_rules! work_inputs {
                                 jitter: retry.jitter,
                             }),
                             retry_on: Some(retry_on),
-                            // A schedule's own task stands alone.
+                            // A schedule's inline task is the only one.
                             needs: None,
                             when: $operation::TaskCondition::SUCCESS,
                             allow_failure: false,
@@ -155,7 +155,7 @@ pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateSc
     }
 }
 
-/// A change to the version that was read. A target that was not touched is not sent: its secrets never came here.
+/// Updates the version that was read. An unchanged target is not sent: the browser never had its secrets.
 pub(super) fn update(
     plan: Plan,
     id: String,

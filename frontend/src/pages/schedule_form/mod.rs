@@ -1,20 +1,21 @@
-//! The form that makes and changes schedules, with the calculator's answer beside it while one types.
+//! The form that creates and changes schedules, with the server's answer beside it while the user types.
 //!
-//! The fields are text until they are sent; `draft` holds them, `plan` reads them into values or says which field cannot be
-//! read, and `input` turns the values into the operations' inputs. What a timing means is asked of the server, a moment
-//! after the last key: next fires, words, warnings, and the error with its place under the field.
+//! The fields are text until they are sent: `draft` contains them, `plan` parses them into values or reports the
+//! field that cannot be parsed, and `input` turns the values into the operations' inputs. The server interprets the
+//! timing, a moment after the last key: next fires, description, warnings, and the error with its position under the
+//! field.
 //!
 //! - `draft`: the fields
-//! - `guard`: the fields as one text, kept until it is sent
+//! - `guard`: the fields as one text, saved until the form is sent
 //! - `builder`: presets and parts of an expression
-//! - `fixes`: the linter's words, each with its choice
-//! - `plan`: their values (pure)
+//! - `fixes`: the linter's warnings, each with a fix
+//! - `plan`: the values of the fields (pure)
 //! - `input`: the values as inputs of the API
 //! - `errors`: which error belongs under which field
 //! - `identity`, `timing`, `policies`, `target`: the sections
-//! - `yaml`: the same as a module's file
-//! - `preview`: what the timing would do; `crowd`: how many others start when it does
-//! - `trial`: the target, called once
+//! - `yaml`: the same as a module file
+//! - `preview`: what the timing would do; `crowd`: how many other schedules start at the same time
+//! - `trial`: calls the target once
 
 mod builder;
 mod crowd;
@@ -50,16 +51,16 @@ use crate::{
     state::{use_address, use_draft, use_title},
 };
 
-/// What a form makes of its plan: the change, under a key of its own, and what is said when it is done.
+/// Turns the plan into a change, under its own idempotency key, and the notice once it is done.
 type Save = Arc<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
 
-/// Where a form begins: the key of its draft, and the schedule that it changes.
+/// The initial state of a form: the key of its draft, and the schedule that it changes.
 struct Start {
     key: String,
     schedule: Option<String>,
 }
 
-/// A new schedule.
+/// The page of a new schedule.
 #[component]
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
@@ -100,7 +101,7 @@ pub(crate) fn NewSchedule() -> impl IntoView {
     }
 }
 
-/// The schedule with this id, to change.
+/// The page that edits the schedule with this id.
 #[component]
 pub(crate) fn EditSchedule(id: String) -> impl IntoView {
     use_title(|| "Edit schedule".to_owned());
@@ -108,7 +109,7 @@ pub(crate) fn EditSchedule(id: String) -> impl IntoView {
     kit::settle(load, |schedule| &schedule.row.namespace);
     view! {
         <AsyncView loading=load.loading what="the schedule">
-            // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.
+            // The change is based on the version that was read: a newer one is a conflict, and is not overwritten.
             {untrack(|| load.with(edit))}
         </AsyncView>
     }
@@ -201,7 +202,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
     .into_any()
 }
 
-/// Shows what is wrong, and goes to the field that it is about.
+/// Shows an error, and moves the focus to its field.
 fn fail(errors: Errors, wrong: Failure) {
     errors.set(wrong);
     show_wrong_field();

@@ -1,4 +1,4 @@
-//! The fields' values, or which field cannot be read and why.
+//! Parses the fields into values, or reports the field that cannot be parsed and why.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::Moment,
 };
 
-/// A schedule that can be sent.
+/// A schedule that is ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) name: String,
@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) work: Work,
 }
 
-/// When.
+/// The timing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TimingPlan {
     pub(super) expressions: Vec<String>,
@@ -37,17 +37,18 @@ pub(super) struct TimingPlan {
     pub(super) policy: Policy,
 }
 
-/// What: a workflow that exists, or a task of its own.
+/// An existing workflow, or an inline task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Work {
-    /// What is there stays: the form has no fields for it.
+    /// Keeps the current task: the form has no fields for it.
     Kept,
     Workflow(String),
     Task(Box<TaskPlan>),
 }
 
 impl Draft {
-    /// The timing, read as far as it can be: what cannot be read the server will name. Tracks every field that it reads.
+    /// The timing, as far as it can be parsed: the server reports the rest as errors. Tracks every field that it
+    /// reads.
     pub(super) fn timing(&self) -> TimingPlan {
         TimingPlan {
             expressions: self
@@ -76,10 +77,10 @@ impl Draft {
         split(&self.calendars.get(), ',')
     }
 
-    /// Everything that applies.
+    /// All fields that apply.
     ///
     /// # Errors
-    /// The first field that cannot be read.
+    /// The first field that cannot be parsed.
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
         whole("jitterSeconds", &text(self.jitter))?;
@@ -122,7 +123,7 @@ impl Draft {
 
     fn misfire(&self) -> Result<Misfire, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
-        // Limits that do not apply are not shown, so nobody could mend them there.
+        // Limits that do not apply are hidden, so the user could not correct them.
         let applies = untrack(|| self.catches_up_all());
         let limit = |field: &str, signal: RwSignal<String>, without: i64| {
             let limit = whole(field, &text(signal));

@@ -1,4 +1,4 @@
-//! What if: missed fires, overlapping runs, a deadline, and the context that travels along.
+//! Policies: missed fires, overlapping runs, a deadline, and the context that is passed on.
 
 use leptos::prelude::*;
 
@@ -29,7 +29,8 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
         if draft.overlap.with(|overlap| overlap != "buffer_all") {
             return ().into_any();
         }
-        number("buffer-limit", "At most so many wait", draft.buffer_limit, "bufferLimit").text()
+        number("buffer-limit", "Maximum number of waiting fires", draft.buffer_limit, "bufferLimit")
+            .text()
     };
     view! {
         <fieldset class="panel form-section">
@@ -42,7 +43,7 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                         ("all", "Start all, up to a limit"),
                         ("skip", "Leave them out"),
                     ])}
-                {Field::new("overlap", "The previous run is alive", draft.overlap)
+                {Field::new("overlap", "The previous run is still live", draft.overlap)
                     .error(errors.of(&["overlapPolicy"]))
                     .choice(&[
                         ("skip", "Skip the fire"),
@@ -67,19 +68,19 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                         .hint("Its runs share the group's limit. Empty: none.").text()}
                     {known_groups()}
                     {number("priority", "Priority (-100 to 100)", draft.priority, "priority")
-                        .hint("Of the runs that wait, the higher ones start first.").text()}
+                        .hint("Waiting runs with a higher priority start first.").text()}
                     {number("retention", "Keep history for (days)", draft.retention, "retentionDays")
-                        .hint("Empty: as long as the namespace does.").text()}
+                        .hint("Empty: as long as the namespace's setting.").text()}
                 </div>
             </details>
             {Field::new("context", "Context (JSON)", draft.context).code().error(errors.of(&["context"]))
-                .hint("Travels with each run.").area(3)}
+                .hint("Passed to each run.").area(3)}
         </fieldset>
     }
     .into_any()
 }
 
-/// The groups of the namespace, for the field to offer.
+/// The groups of the namespace, as suggestions for the field.
 fn known_groups() -> AnyView {
     let address = use_address();
     let groups = use_load(move || Some(api::groups(address.namespace())));

@@ -1,4 +1,4 @@
-//! What the timing would do, while it is typed.
+//! The effect of the timing, while it is typed.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
-/// What the server says of the timing: what it would do, and how busy the minutes are in which it would.
+/// The server's answers about the timing: its fires, and how busy their minutes are.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) preview: Load<Preview>,
     pub(super) candidate: Load<Candidate>,
 }
 
-/// Asks the server a moment after the last key; an answer that is overtaken is dropped.
+/// Queries the server a moment after the last key; an outdated answer is dropped.
 pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     let address = use_address();
     let settled = RwSignal::new(None::<(TimingPlan, Vec<String>)>);
@@ -37,7 +37,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     Effect::new(move |_| {
         let timing = (draft.timing(), draft.calendars());
         stop();
-        // The first answer need not wait for anybody to stop typing.
+        // The first query need not wait for a pause in the typing.
         if settled.with_untracked(Option::is_none) {
             return settled.set(Some(timing));
         }
@@ -56,7 +56,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     Answers { preview, candidate }
 }
 
-/// Words, warnings and the next fires.
+/// Description, warnings and the next fires.
 pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
     let answer = answers.preview;
     let per_year = move || answer.with(|preview| preview.fires_per_year).flatten().map(yearly);

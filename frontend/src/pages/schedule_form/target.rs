@@ -1,4 +1,4 @@
-//! What: the target, its limits, its retries; or a workflow that exists.
+//! The target, its limits, its retries; or an existing workflow.
 
 use leptos::prelude::*;
 
@@ -11,18 +11,18 @@ use crate::{
     state::use_address,
 };
 
-const WORKFLOW: Choice = ("workflow", "A workflow that exists");
+const WORKFLOW: Choice = ("workflow", "An existing workflow");
 
 /// The section.
 pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let fields = draft.task;
     let errors_of = FieldErrors::new(move |names| errors.of(&names));
-    let elsewhere = "That stays as it is. To change it, apply a module file or ask the API; or choose another target here.";
+    let elsewhere = "It stays as it is. To change it, apply a module file or use the API, or choose another target here.";
     let place = Place::new("", errors_of, elsewhere);
     let kind = Memo::new(move |_| fields.kind.get());
     let rest = move || match kind.get().as_str() {
         "workflow" => workflow(draft, errors),
-        // Nothing of it is sent, so its limits cannot be changed here either.
+        // None of its fields are sent, so its limits cannot be changed here either.
         "publish" => ().into_any(),
         _ => limits(fields, place),
     };
@@ -50,7 +50,7 @@ fn workflow(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// What a `datalist` offers.
+/// The options of a `datalist`.
 pub(super) fn options<'a>(names: impl Iterator<Item = &'a String>) -> AnyView {
     let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
     names.map(option).collect::<Vec<_>>().into_any()

@@ -1,4 +1,4 @@
-//! When: expressions, zone, what the changes of the clocks do, bounds, jitter.
+//! The timing: expressions, zone, policies for clock changes, bounds, jitter.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     state::use_address,
 };
 
-/// As many as the schema allows in one timing.
+/// The schema's maximum for one timing.
 const EXPRESSIONS: usize = 16;
 
 /// The section.
@@ -30,22 +30,22 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
                 <div class="field-grid">
                     {Field::new("gap", "When the clock skips the time", draft.gap).error(errors.of(&["gap"]))
                         .choice(&[("shift", "Fire right after the gap"), ("skip", "Leave it out")])}
-                    {Field::new("overlap-hour", "When the time comes twice", draft.overlap_hour)
+                    {Field::new("overlap-hour", "When the time occurs twice", draft.overlap_hour)
                         .error(errors.of(&["overlap"]))
                         .choice(&[
-                            ("first", "Fire in the first pass"),
-                            ("last", "Fire in the second pass"),
-                            ("both", "Fire in both passes"),
+                            ("first", "Fire the first time"),
+                            ("last", "Fire the second time"),
+                            ("both", "Fire both times"),
                         ])}
                     {local("start", "From (your time)", draft.start, &["startAt", "start"])}
                     {local("end", "Until (your time)", draft.end, &["endAt", "end"])}
                     {Field::new("jitter", "Jitter (seconds)", draft.jitter).kind("number")
                         .error(errors.of(&["jitterSeconds", "jitter"]))
                         .hint("Spreads starts; each fire keeps its own offset.").text()}
-                    {Field::new("max-fires", "At most so many fires", draft.max_fires).kind("number")
-                        .error(errors.of(&["maxFires"])).hint("Empty: without end.").text()}
+                    {Field::new("max-fires", "Maximum number of fires", draft.max_fires).kind("number")
+                        .error(errors.of(&["maxFires"])).hint("Empty: unlimited.").text()}
                     {Field::new("calendars", "Calendars", draft.calendars).error(errors.of(&["calendars"]))
-                        .hint("Names, commas apart. They suppress fires.").text()}
+                        .hint("Names, separated by commas. They suppress fires.").text()}
                     {calendar_picker(draft)}
                 </div>
             </details>
@@ -54,7 +54,7 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// The calendars of the namespace, each to be taken and given back by a press.
+/// The calendars of the namespace; a click adds or removes one.
 fn calendar_picker(draft: Draft) -> AnyView {
     let address = use_address();
     let calendars = use_load(move || Some(api::calendars(address.namespace())));

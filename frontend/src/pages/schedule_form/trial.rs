@@ -1,4 +1,4 @@
-//! The target, called once with what the form says now: no schedule and no run comes of it.
+//! Calls the target once with the current values of the form, without creating a schedule or a run.
 
 use leptos::prelude::*;
 
@@ -12,11 +12,11 @@ use crate::{
     time::duration,
 };
 
-/// The longest that a call may take, in seconds.
+/// The maximum duration of a call, in seconds.
 const LONGEST: f64 = 20.0;
 
-/// The button, and what came of it. Nothing for what cannot be called from here: a workflow that exists, an event with
-/// settings that the form does not show, and what does nothing.
+/// The button, and the outcome. Hidden for targets that cannot be called from here: an existing workflow, an event
+/// with settings that the form does not show, and a no-op.
 pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> AnyView {
     let (address, actor) = (use_address(), use_actor());
     let (busy, found) = (RwSignal::new(false), RwSignal::new(None::<TestCall>));
@@ -32,7 +32,7 @@ pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> A
         busy.set(true);
         found.set(None);
         actor.send(api::test_call(input), move |outcome| {
-            // The page may be gone by then.
+            // The page may have been left in the meantime.
             let _ = busy.try_set(false);
             match outcome {
                 Ok(call) => drop(found.try_set(Some(call))),
@@ -50,10 +50,10 @@ pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> A
         <section class="panel trial" aria-label="Test call" data-testid="trial" hidden=is_hidden>
             <div class="trial-line">
                 {button(Look::Plain, None, "Test call", call)}
-                <span class="muted">"Calls the target once, with what stands above. No run comes of it."</span>
+                <span class="muted">"Calls the target once with the values above, without creating a run."</span>
             </div>
             <div role="status">
-                {move || busy.get().then_some("The target is at work.")}
+                {move || busy.get().then_some("The target is running.")}
                 {outcome}
             </div>
         </section>

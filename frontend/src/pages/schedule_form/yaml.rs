@@ -1,4 +1,4 @@
-//! The same schedule as a module's file: what is as by default is left out. Secrets are, too.
+//! The same schedule as a module file: values that equal the default are left out, and so are secrets.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ use crate::{
     pages::task_form::{Action, TaskPlan},
 };
 
-/// The file, folded away, as it follows what is typed.
+/// The file, collapsed by default, updated while the user types.
 pub(super) fn panel(draft: Draft) -> AnyView {
     let text = Memo::new(move |_| {
-        // Read for its changes: the plan reads without tracking.
+        // Read only to follow changes: the plan reads without tracking.
         let _typed = draft.kept();
         draft.plan().map(|plan| file(&plan)).map_err(|wrong| wrong.message)
     });
@@ -30,7 +30,7 @@ pub(super) fn panel(draft: Draft) -> AnyView {
     });
     view! {
         <details class="more">
-            <summary>"The same as a module's file"</summary>
+            <summary>"The same as a module file"</summary>
             {shown}
             {copy("Copy", move || text.get_untracked().unwrap_or_default())}
         </details>
@@ -46,7 +46,7 @@ fn file(plan: &Plan) -> String {
     text
 }
 
-/// The keys of docs/modules.md, without those that are as by default.
+/// The keys of docs/modules.md, without those that equal the default.
 fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     let policy = &plan.timing.policy;
     let mut keys: Vec<(&'static str, Value)> = Vec::new();
@@ -75,7 +75,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     add(!plan.calendars.is_empty(), "calendars", json!(plan.calendars));
     add(plan.max_fires.is_some(), "max_fires", json!(plan.max_fires));
     match &plan.work {
-        // The form has no fields for it, and a module declares it already.
+        // The form has no fields for it, and its module already declares it.
         Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
         Work::Task(task) => add(true, "task", task_of(task)),
@@ -206,7 +206,7 @@ fn fraction(seconds: f64) -> String {
     format!("{}ms", (seconds * 1_000.0).round())
 }
 
-/// Keys and values, each on a line of its own. What is within a list is JSON, which YAML is too.
+/// Keys and values, each on its own line. The content of a list is JSON, which is also valid YAML.
 fn write(text: &mut String, keys: &[(&'static str, Value)], depth: usize) {
     for (key, value) in keys {
         line(text, key, value, depth);
@@ -228,7 +228,7 @@ fn line(text: &mut String, key: &str, value: &Value, depth: usize) {
     }
 }
 
-/// A plain word stands as it is, everything else as JSON.
+/// A plain word as it is, everything else as JSON.
 fn scalar(value: &Value) -> String {
     const WORDS: [&str; 7] = ["true", "false", "null", "yes", "no", "on", "off"];
     match value.as_str() {

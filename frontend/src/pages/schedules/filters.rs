@@ -1,4 +1,4 @@
-//! The query bar. Typing narrows at once, a moment after the last key, and leaves no trace in the history.
+//! The query bar. It filters while the user types, a moment after the last key, without adding to the history.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::{
     state::use_address,
 };
 
-/// Views that everybody has.
+/// Views that every user has.
 const VIEWS: [QueryView; 5] = [
     ("Failing", "state:failed,timed_out"),
     ("Paused", "state:paused"),
@@ -22,7 +22,7 @@ const VIEWS: [QueryView; 5] = [
 const FIELDS: [QueryField; 13] = [
     field(
         "state",
-        "how it, or its last run, stands",
+        "its state, or that of its last run",
         &[
             "active",
             "paused",
@@ -38,14 +38,14 @@ const FIELDS: [QueryField; 13] = [
     field("name", "a part of its name", &[]),
     field("note", "a part of its note", &[]),
     field("workflow", "what it runs", &[]),
-    field("zone", "whose clock it follows", &[]),
+    field("zone", "the time zone it follows", &[]),
     field("group", "its concurrency group", &[]),
     field("module", "the module that declares it", &[]),
     field("next", "when it is due", &["<1h", "<1d", "never"]),
     field("last", "the last fire", &["<1h", ">1d"]),
     field("paused", "since when", &[">1d", ">1w"]),
     field("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
-    field("created", "when it was made", &["<1d", "<1w"]),
+    field("created", "when it was created", &["<1d", "<1w"]),
 ];
 
 const fn field(
@@ -86,7 +86,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     .into_any()
 }
 
-/// The tags, workflows and zones of what is shown.
+/// The tags, workflows and zones of the visible schedules.
 fn known(schedules: Listing<ScheduleRow>) -> Vec<(&'static str, Vec<String>)> {
     let of = |take: &dyn Fn(&ScheduleRow) -> Vec<String>| {
         let all = schedules.load.with(|page| page.rows.iter().flat_map(|row| take(row)).collect());

@@ -1,6 +1,6 @@
-//! The schedules list: narrowed by text, tag and state in the address, live, with the actions of daily work.
+//! The list of schedules: filtered by text, tag and state in the address, live, with the actions of daily work.
 //!
-//! - `wanted`: what the address asks for
+//! - `wanted`: the filters and order in the address
 //! - `filters`: the query bar
 //! - `row`: a schedule in a row, with its actions
 
@@ -29,7 +29,7 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// How often a list that cannot follow everything looks for what is new.
+/// How often a list that cannot follow all changes is loaded again.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// The list.
@@ -62,7 +62,7 @@ pub(crate) fn Schedules() -> impl IntoView {
         total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
         list: schedules.load.loading,
     };
-    // An order for many is one for one namespace.
+    // A bulk action applies to one namespace.
     let bulk = move || match session.operates() && !address.is_across() {
         true => view! { <BulkBar subjects=subjects/> }.into_any(),
         false => ().into_any(),
@@ -98,7 +98,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     }
 }
 
-/// The names of all schedules that were on the page: what is chosen stays chosen on the next one.
+/// The names of all schedules that were on the page: the selection is kept on the next page.
 fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, String>> {
     let names = StoredValue::new(BTreeMap::new());
     Effect::new(move |_| {
@@ -110,7 +110,7 @@ fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, St
     names
 }
 
-/// A row of an event, with what only lists ask for as it was.
+/// A row of an event, with the fields that only lists request kept from the known row.
 fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
     match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
         Some(known) => ScheduleRow {
@@ -123,8 +123,8 @@ fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRo
     }
 }
 
-/// Follows what is on the page; where all of them are on it, everything, so that what is new comes in at once. A larger
-/// server has too much to say: there the list looks for what is new now and then.
+/// Follows the schedules on the page. If the page contains all schedules, follows everything, so that a new one is
+/// added at once. A larger server has too many changes for that: there, the list is loaded again from time to time.
 fn follow(
     schedules: Listing<ScheduleRow>,
     wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
@@ -142,16 +142,16 @@ fn follow(
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
                     schedules.merge(vec![with_history(row, schedules)], false, |_| true);
-                    // Whether it is still what is sought, and its newest bar, are the server's to say.
+                    // Only the server knows whether it still matches the search, and its newest bar.
                     loading.refresh();
                 }
-                // Whether a new one belongs on this page, and where, is the server's to say.
+                // Only the server knows whether a new schedule belongs on this page, and where.
                 Some(_) => loading.refresh(),
                 None => schedules.remove(event.schedule_id),
             }
         }
     };
-    // Other rows are another feed: the effect's owner goes with each, and takes the old one along.
+    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
     let address = use_address();
     Effect::new(move |_| {
         if let Some(ids) = shown.get() {
@@ -165,14 +165,14 @@ fn follow(
 fn nothing(is_narrowed: bool) -> AnyView {
     if is_narrowed {
         let all = view! { "Search for something else, or "<a href=Route::Schedules.path()>"see all schedules"</a>"." };
-        return empty("No schedule fits", all, ());
+        return empty("No schedule matches", all, ());
     }
-    let words = "A schedule says when something is done and what becomes of it when it cannot be.";
+    let words = "A schedule defines when something runs, and what happens when it cannot run.";
     let way = view! { <p><a class="button" href=Route::NewSchedule.path()>"Create the first one"</a></p> };
     empty("No schedules yet", words, way)
 }
 
-/// The server counts to ten thousand and stops.
+/// The server stops counting at ten thousand.
 fn total_words(total: i64) -> String {
     match total {
         1 => "1 schedule".to_owned(),

@@ -14,13 +14,13 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// How a row is called.
+/// The name of a row, and the ids by which tests find it.
 pub(super) fn name(schedule: &ScheduleRow) -> RowName {
     let state = Mark::Schedule(schedule.state).state();
     RowName { name: schedule.name.clone(), test: "schedule-row", state }
 }
 
-/// Name, state, timing, what comes and what was; across all namespaces also where it is.
+/// Name, state, timing, next and recent fires; across all namespaces also the namespace.
 pub(super) fn columns(is_across: bool) -> Vec<Column> {
     let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
     let mut columns = vec![
@@ -101,7 +101,7 @@ fn history(schedule: &ScheduleRow) -> AnyView {
     fire_history(schedule.recent_fires.iter().rev().map(past).collect())
 }
 
-/// How long its recent runs took at most, the slowest 5 % aside.
+/// The 95th percentile of the durations of its recent runs.
 fn p95(schedule: &ScheduleRow) -> AnyView {
     let title = "95 % of the runs under \"Last 40\" took no longer";
     match schedule.p95() {
@@ -127,7 +127,7 @@ fn last_run(schedule: &ScheduleRow) -> AnyView {
     view! { {link} }.into_any()
 }
 
-/// What can be done with it: whoever sees it may keep it among the favourites.
+/// The actions of a row: every user who sees it may make it a favourite.
 pub(super) fn actions(
     schedule: &ScheduleRow,
     session: Session,
@@ -137,7 +137,7 @@ pub(super) fn actions(
     let name = &schedule.name;
     let (id, is_favourite) = (schedule.id.clone(), schedule.is_favourite);
     let (glyph, words) = if is_favourite {
-        (Glyph::Starred, format!("Take {name} from the favourites"))
+        (Glyph::Starred, format!("Remove {name} from the favourites"))
     } else {
         (Glyph::Star, format!("Add {name} to the favourites"))
     };

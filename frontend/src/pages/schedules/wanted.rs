@@ -1,4 +1,4 @@
-//! What the address asks for.
+//! The filters and order of the list, as the address says.
 
 use crate::{
     api::ScheduleQuery,

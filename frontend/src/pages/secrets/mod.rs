@@ -83,7 +83,7 @@ fn line(row: &Secret, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
     .into_any()
 }
 
-/// A new one, or another value for the one with a name.
+/// A new secret, or a new value for an existing one.
 fn set_form(
     known: Option<String>,
     open: RwSignal<bool>,
@@ -95,7 +95,7 @@ fn set_form(
     let value = RwSignal::new(String::new());
     let name_field = match &known {
         Some(name) => {
-            view! { <p>"Attempts that begin from now on get it as "<code>{format!("secrets.{name}")}</code>"."</p> }.into_any()
+            view! { <p>"Attempts that start from now on get it as "<code>{format!("secrets.{name}")}</code>"."</p> }.into_any()
         }
         None => Field::new("secret-name", "Name", name).code().first().required().error(of(wrong, "name"))
             .hint("Letters, digits and _.").text(),
@@ -127,7 +127,7 @@ fn remove_form(
 ) -> AnyView {
     let name = row.name.clone();
     let fields = view! {
-        <p>"Attempts at tasks that ask for "<code>{format!("{{{{ secrets.{name} }}}}")}</code>" fail from now on. The value is gone for good."</p>
+        <p>"Attempts at tasks that use "<code>{format!("{{{{ secrets.{name} }}}}")}</code>" fail from now on. The value is gone for good."</p>
     };
     let plan = move |_| {
         let ask = api::settings::delete_secret(namespace.get_untracked(), name.clone());

@@ -1,12 +1,12 @@
-//! What a task does, in the shape in which the API takes it: `{ "http": { "url": ... } }`. A text of that shape is read
-//! with these types, so that a misspelt key is named with its line.
+//! What a task does, in the shape that the API accepts: `{ "http": { "url": ... } }`. A text of that shape is parsed
+//! into these types, so that a misspelt key is reported with its line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{HttpAnswer, Pair, Retry};
 
-/// A task that can be sent, without its place in a workflow.
+/// A task that is ready to be sent, without its place in a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::pages) struct TaskPlan {
     pub(in crate::pages) name: String,
@@ -17,13 +17,13 @@ pub(in crate::pages) struct TaskPlan {
     pub(in crate::pages) retry_on: Vec<String>,
 }
 
-/// How the task acts.
+/// What the task does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::pages) enum Action {
     Http(HttpAction),
     Command(CommandAction),
-    /// Brokers have many settings of their own: they are carried along as they are.
+    /// Brokers have many settings of their own: they are passed on unchanged.
     Publish(Value),
     Worker(WorkerAction),
     Noop(NoopAction),
@@ -42,7 +42,7 @@ impl Action {
     }
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::pages) struct HttpAction {
@@ -99,7 +99,7 @@ pub(in crate::pages) struct CommandAction {
     pub(in crate::pages) user: Option<String>,
 }
 
-/// A job for a program that pulls it from a queue.
+/// A job for a worker that pulls it from a queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::pages) struct WorkerAction {
@@ -111,7 +111,7 @@ pub(in crate::pages) struct WorkerAction {
     pub(in crate::pages) tags: Vec<String>,
 }
 
-/// Nothing at all.
+/// Does nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(in crate::pages) struct NoopAction {

@@ -16,33 +16,33 @@ type Text = RwSignal<String>;
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) name: Text,
-    /// `command`, `http`, `worker` or `noop`; `publish` for what the form has no fields for.
+    /// `command`, `http`, `worker` or `noop`; `publish` for an event, which the form has no fields for.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
-    /// One a line.
+    /// One per line.
     pub(in crate::pages) args: Text,
     pub(in crate::pages) script: Text,
-    /// `NAME=value`, one a line.
+    /// `NAME=value`, one per line.
     pub(in crate::pages) environment: Text,
     pub(in crate::pages) directory: Text,
     pub(in crate::pages) user: Text,
     pub(in crate::pages) method: Text,
     pub(in crate::pages) url: Text,
-    /// `Name: value`, one a line.
+    /// `Name: value`, one per line.
     pub(in crate::pages) headers: Text,
     pub(in crate::pages) body: Text,
     pub(in crate::pages) expected: Text,
     /// `keep` or `merge`.
     pub(in crate::pages) answer: Text,
     pub(in crate::pages) secret: Text,
-    /// Whether it was signed when the form was opened, and whether it should not be any more.
+    /// Whether the request was signed when the form was opened, and whether the signature is to be removed.
     pub(in crate::pages) is_signed: RwSignal<bool>,
     pub(in crate::pages) unsigns: RwSignal<bool>,
     pub(in crate::pages) queue: Text,
     pub(in crate::pages) job: Text,
-    /// JSON, or nothing.
+    /// JSON, or empty.
     pub(in crate::pages) input: Text,
-    /// Commas apart.
+    /// Separated by commas.
     pub(in crate::pages) worker_tags: Text,
     pub(in crate::pages) idle_note: Text,
     pub(in crate::pages) timeout: Text,
@@ -52,13 +52,13 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) initial: Text,
     pub(in crate::pages) ceiling: Text,
     pub(in crate::pages) spread: Text,
-    /// Commas apart.
+    /// Separated by commas.
     pub(in crate::pages) retry_on: Text,
-    /// JSON: what the target says and no field shows.
+    /// JSON: the settings of the target that no field shows.
     pub(in crate::pages) rest: Text,
 }
 
-/// What a request says and no field shows.
+/// The settings of an HTTP request that no field shows.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct HttpRest {
@@ -107,7 +107,7 @@ impl TaskFields {
         }
     }
 
-    /// Every text but the secret, with a name each.
+    /// Every text except the secret, each with a name.
     pub(in crate::pages) fn texts(&self) -> [(&'static str, Text); 28] {
         [
             ("task_name", self.name),
@@ -141,7 +141,7 @@ impl TaskFields {
         ]
     }
 
-    /// A task as the server tells it.
+    /// Fills the fields from a task of the server.
     pub(in crate::pages) fn set_task(&self, task: &Task) {
         let is_signed = matches!(&task.target, Target::Http(http) if http.signed);
         self.set(&TaskPlan {
@@ -155,7 +155,7 @@ impl TaskFields {
         self.is_signed.set(is_signed);
     }
 
-    /// The values of a task.
+    /// Fills the fields from a plan.
     pub(in crate::pages) fn set(&self, plan: &TaskPlan) {
         self.name.set(plan.name.clone());
         self.timeout.set(decimal(plan.timeout));

@@ -1,11 +1,11 @@
-//! The part of a form that says what one task does. The form of schedules has it once, the editor of workflows once for
+//! The part of a form that defines one task. The form of a schedule contains it once, the workflow editor once for
 //! each task.
 //!
 //! - `fields`: the fields, as text
-//! - `action`: what a task does, as the API takes it (pure)
-//! - `reading`: the fields' values, or which of them cannot be read
+//! - `action`: what a task does, in the shape that the API accepts (pure)
+//! - `reading`: parses the fields into values, or reports the field that cannot be parsed
 //! - `sections`: the fields on the page, for each kind of target
-//! - `refusal`: the way to the field that was refused
+//! - `refusal`: moves to the field that was refused
 
 mod action;
 mod fields;

@@ -1,4 +1,5 @@
-//! The values of a task's fields, or which field cannot be read and why. What is read is tracked.
+//! Parses the fields of a task into values, or reports the field that cannot be parsed and why. Every field that is
+//! read is tracked.
 
 use leptos::prelude::*;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::{
 };
 use crate::model::{Backoff, Command, Failure, Http, HttpAnswer, Pair, Retry, Target};
 
-/// A text that is more than blanks.
+/// The text, unless it is blank.
 pub(in crate::pages) fn given(text: RwSignal<String>) -> Option<String> {
     let text = text.get();
     (!text.trim().is_empty()).then_some(text)
@@ -20,13 +21,13 @@ pub(in crate::pages) fn whole(field: &str, text: &str) -> Result<i64, Failure> {
     text.trim().parse().map_err(|_| no_number(field, text))
 }
 
-/// A number that may have a fraction. JSON's reader does it, which is here anyway.
+/// A number that may have a fraction. The JSON parser reads it, since it is compiled in anyway.
 pub(in crate::pages) fn number(field: &str, text: &str) -> Result<f64, Failure> {
     serde_json::from_str(text.trim()).map_err(|_| no_number(field, text))
 }
 
 fn no_number(field: &str, text: &str) -> Failure {
-    let message = format!("“{}” is not a number of the kind wanted.", text.trim());
+    let message = format!("“{}” is not a valid number here.", text.trim());
     Failure::of_field(field, message)
 }
 
@@ -35,7 +36,7 @@ pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
     text.split(apart).map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Lines of a name and a value.
+/// Lines of a name and a value each.
 fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
@@ -52,10 +53,10 @@ fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
 }
 
 impl TaskFields {
-    /// Everything that applies.
+    /// All fields that apply.
     ///
     /// # Errors
-    /// The first field that cannot be read.
+    /// The first field that cannot be parsed.
     pub(in crate::pages) fn plan(&self) -> Result<TaskPlan, Failure> {
         Ok(TaskPlan {
             name: self.name.get().trim().to_owned(),
@@ -111,7 +112,7 @@ impl TaskFields {
                 "merge" => HttpAnswer::Merge,
                 _ => HttpAnswer::Keep,
             },
-            // An empty secret takes the signature away; none at all leaves it.
+            // An empty secret removes the signature; an absent one keeps it.
             signing_secret: if self.unsigns.get() {
                 Some(String::new())
             } else {
@@ -140,7 +141,7 @@ impl TaskFields {
 }
 
 impl Action {
-    /// What the server tells of a target. The secret of a signature is never told.
+    /// Converts the server's target. The server never sends the secret of a signature.
     pub(in crate::pages) fn of(target: &Target) -> Self {
         match target {
             Target::Http(http) => Self::Http(HttpAction::of(http)),

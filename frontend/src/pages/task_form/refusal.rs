@@ -1,4 +1,4 @@
-//! What was refused, and the way to the field that it is about.
+//! The error of a change that the server refused, and the way to its field.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -6,10 +6,10 @@ use web_sys::{Element, HtmlElement};
 
 use crate::model::Failure;
 
-/// What was refused: in full where no field shows it, else only where to look.
+/// The error: in full if no field shows it, otherwise only a button to its field.
 pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
-    // The field is marked as wrong by the same change that shows this.
+    // The field is marked as wrong by the same update that shows this.
     request_animation_frame(move || {
         let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
         let text = text.and_then(|field| field.query_selector("label, legend").ok().flatten());
@@ -24,7 +24,7 @@ fn wrong_field() -> Option<Element> {
     document().query_selector("form [aria-invalid=true]").ok().flatten()
 }
 
-/// Goes to the field that is marked as wrong, wherever that is folded away.
+/// Moves to the field that is marked as wrong, expanding what hides it.
 pub(in crate::pages) fn show_wrong_field() {
     request_animation_frame(|| {
         let Some(field) = wrong_field() else { return };

@@ -8,7 +8,7 @@ use crate::{
     model::Failure,
 };
 
-/// The kinds of target that there are fields for.
+/// The kinds of target that the form has fields for.
 const KINDS: [Choice; 4] = [
     ("command", "Command"),
     ("http", "HTTP request"),
@@ -26,9 +26,9 @@ const METHODS: [Choice; 6] = [
 ];
 
 const ANSWERS: [Choice; 2] =
-    [("keep", "Kept with the attempt"), ("merge", "A JSON object that joins the context")];
+    [("keep", "Kept with the attempt"), ("merge", "A JSON object that is merged into the context")];
 
-/// The error of a field, asked for by any of the names that the API has for it.
+/// The error of a field, looked up by any of its names in the API.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct FieldErrors(Callback<Vec<&'static str>, Signal<Option<Failure>>>);
 
@@ -44,8 +44,8 @@ impl FieldErrors {
     }
 }
 
-/// Where the fields of one task stand: before the ids of its fields, its errors, and what stands in the place of fields
-/// where there are none.
+/// The surroundings of one task's fields: the prefix of their ids, their errors, and what is shown instead of the
+/// fields for kinds without any.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct Place {
     pub(in crate::pages) prefix: StoredValue<String>,
@@ -77,9 +77,9 @@ impl Place {
     }
 }
 
-/// The choice of the kind; `more` are kinds that only this form has.
+/// The choice of the kind; `more` are kinds that only this form offers.
 pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice]) -> AnyView {
-    // Some refusals mean the target as a whole: commands may be switched off on the server.
+    // Some errors are about the target as a whole: commands may be disabled on the server.
     let whole = place.errors.of(&[
         "target",
         "task",
@@ -112,7 +112,7 @@ pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice])
     .into_any()
 }
 
-/// The fields of the kind that is chosen, without the limits; nothing for a kind that is not a task's.
+/// The fields of the selected kind, without the limits; empty for a kind that is not a task's.
 pub(in crate::pages) fn target_fields(fields: TaskFields, place: Place) -> AnyView {
     let kind = Memo::new(move |_| fields.kind.get());
     live(move || match kind.get().as_str() {
@@ -139,14 +139,14 @@ fn command(fields: TaskFields, place: Place) -> AnyView {
             <summary>"Or a program, without a shell"</summary>
             <div class="field-grid">
                 {field("program", "Program", fields.program, "target.command.program").code()
-                    .hint("A path, or found on the server's.").text()}
-                {field("args", "Arguments", fields.args, "target.command.args").code().hint("One a line.").area(2)}
+                    .hint("A path, or a name found on the server's PATH.").text()}
+                {field("args", "Arguments", fields.args, "target.command.args").code().hint("One per line.").area(2)}
             </div>
         </details>
         <details class="more" open=has_surroundings>
             <summary>"Environment, directory and user"</summary>
             {field("environment", "Environment", fields.environment, "target.command.environment").code()
-                .hint("NAME=value, one a line. Nothing else is passed on; *** keeps a value that is not shown.").area(2)}
+                .hint("NAME=value, one per line. Nothing else is passed on; *** keeps a hidden value.").area(2)}
             <div class="field-grid">
                 {field("directory", "Directory", fields.directory, "target.command.directory").code().text()}
                 {field("user", "User", fields.user, "target.command.user").text()}
@@ -163,7 +163,7 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
             <label class="check-label">
                 <input type="checkbox" prop:checked=move || fields.unsigns.get()
                     on:change:target=move |event| fields.unsigns.set(event.target().checked())/>
-                "Signed so far. Sign no more"
+                "Remove the signature"
             </label>
         }
         .into_any()
@@ -176,14 +176,14 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
         <details class="more">
             <summary>"Headers, body, answer and signature"</summary>
             {field("headers", "Headers", fields.headers, "target.http.headers").code()
-                .hint("Name: value, one a line. *** keeps a value that is not shown.").area(2)}
+                .hint("Name: value, one per line. *** keeps a hidden value.").area(2)}
             {field("body", "Body", fields.body, "target.http.body").code().area(3)}
             <div class="field-grid">
                 {field("expected", "Expected status", fields.expected, "target.http.expectedStatus").code()
-                    .hint("200, 2xx, 200-204; any 2xx if empty.").text()}
+                    .hint("200, 2xx, 200-204. Empty: any 2xx.").text()}
                 {field("answer", "Answer", fields.answer, "target.http.output").choice(&ANSWERS)}
                 {field("secret", "Signing secret", fields.secret, "target.http.signingSecret").kind("password")
-                    .autocomplete("new-password").hint("Signs by Standard Webhooks. Empty keeps the one that is there.").text()}
+                    .autocomplete("new-password").hint("Signs as Standard Webhooks defines. Leave empty to keep the current secret.").text()}
             </div>
             {unsign}
         </details>
@@ -196,7 +196,7 @@ fn worker(fields: TaskFields, place: Place) -> AnyView {
     view! {
         <div class="field-grid">
             {field("queue", "Queue", fields.queue, "target.worker.queue").code().required()
-                .hint("Where workers look for it.").text()}
+                .hint("The queue from which workers take it.").text()}
             {field("job", "Job", fields.job, "target.worker.task").code().required()
                 .hint("Its name in the worker.").text()}
         </div>
@@ -205,13 +205,13 @@ fn worker(fields: TaskFields, place: Place) -> AnyView {
             {field("input", "Input (JSON)", fields.input, "target.worker.input").code()
                 .hint("Empty: the run's context.").area(3)}
             {field("worker-tags", "Tags", fields.worker_tags, "target.worker.tags")
-                .hint("What the worker must have, commas apart.").text()}
+                .hint("Tags that the worker must have, separated by commas.").text()}
         </details>
     }
     .into_any()
 }
 
-/// How long it may take, and how often it is tried.
+/// The timeout and the retries.
 pub(in crate::pages) fn limits(fields: TaskFields, place: Place) -> AnyView {
     let number = |id: &str, label, value, name| place.field(id, label, value, name).kind("number");
     view! {
@@ -219,15 +219,15 @@ pub(in crate::pages) fn limits(fields: TaskFields, place: Place) -> AnyView {
             <summary>"Timeout and retries"</summary>
             <div class="field-grid">
                 {number("timeout", "Timeout (seconds)", fields.timeout, "timeoutSeconds").text()}
-                {number("kill-grace", "Time to end after it (seconds)", fields.kill_grace, "killGraceSeconds").text()}
-                {number("attempts", "Attempts", fields.attempts, "retry.maxAttempts").hint("1 is no retry.").text()}
+                {number("kill-grace", "Time to stop after it (seconds)", fields.kill_grace, "killGraceSeconds").text()}
+                {number("attempts", "Attempts", fields.attempts, "retry.maxAttempts").hint("1 means no retry.").text()}
                 {place.field("backoff", "Delay", fields.backoff, "retry.backoff")
                     .choice(&[("exponential", "Doubling"), ("fixed", "Fixed")])}
                 {number("initial", "First delay (seconds)", fields.initial, "retry.initialSeconds").text()}
                 {number("ceiling", "Longest delay (seconds)", fields.ceiling, "retry.maxSeconds").text()}
-                {number("spread", "Share left to chance (0 to 1)", fields.spread, "retry.jitter").text()}
+                {number("spread", "Random share (0 to 1)", fields.spread, "retry.jitter").text()}
                 {place.field("retry-on", "Retry only after", fields.retry_on, "retryOn").code()
-                    .hint("timeout, failure, error, exit 75, status 500-599, commas apart. After every failure if empty.").text()}
+                    .hint("timeout, failure, error, exit 75, status 500-599, separated by commas. Empty: after every failure.").text()}
             </div>
         </details>
     }

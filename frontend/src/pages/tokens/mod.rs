@@ -1,8 +1,8 @@
-//! What one comes in with: tokens for programs, the browsers in which one is signed in, one's password.
+//! Credentials: tokens for programs, the browsers in which the user is signed in, and the user's password.
 //!
-//! - `new_token`: a token to be made, shown once
-//! - `sessions`: browsers, to be signed out
-//! - `password`: one's own
+//! - `new_token`: a new token, shown once
+//! - `sessions`: signed-in browsers, with a button to sign each out
+//! - `password`: the user's own password
 
 mod new_token;
 mod password;
@@ -66,12 +66,12 @@ fn List() -> impl IntoView {
             {button(Look::Primary, None, "New token", move || new.set(true))}
             {move || everybody()}
         </div>
-        {kit::shown_once(made, "Your new token", "It is shown this once. Send it as Authorization: Bearer, and keep it where only your program reads it.")}
+        {kit::shown_once(made, "Your new token", "It is shown only once. Send it as Authorization: Bearer, and keep it where only your program can read it.")}
         <AsyncView
             loading=loading
             what="tokens"
             is_empty=Signal::derive(move || tokens.list.is_empty())
-            empty=|| empty("No token yet", "Programs come in with a token: it may do no more than you, and less if you say so.")
+            empty=|| empty("No token yet", "Programs authenticate with a token: it may do at most what you may, or less if you choose so.")
         >
             {table("Tokens", "table", headings(), rows(tokens.list, move |row| line(row, revoke)))}
             {pager(tokens.beside(), "tokens", move |to| place.set(to))}
@@ -95,7 +95,7 @@ fn headings() -> Vec<Heading> {
 fn line(row: &ApiToken, revoke: Asked<ApiToken>) -> AnyView {
     let owner = row.owner.clone().map(|owner| note(format!("of {owner}")));
     let scope = row.namespace.clone().map_or_else(
-        || "everywhere that its owner may".to_owned(),
+        || "everywhere its owner may".to_owned(),
         |namespace| format!("in {namespace}"),
     );
     let payloads = row.sees_payloads.then(|| note("sees payloads"));
@@ -129,7 +129,7 @@ fn revoke_form(row: &ApiToken, revoke: Asked<ApiToken>, loading: Loading) -> Any
         |at| view! { "It was last used "{when_relative(at, None)}"." }.into_any(),
     );
     let fields = view! {
-        <p>"Whatever comes in with "<strong>{name.clone()}</strong>" is refused from now on, for good. "{last}</p>
+        <p>"Programs that use "<strong>{name.clone()}</strong>" are refused permanently from now on. "{last}</p>
     };
     let plan = move |_| {
         Ok(Change {

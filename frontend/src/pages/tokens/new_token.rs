@@ -1,4 +1,4 @@
-//! A token to be made.
+//! The form of a new token.
 
 use leptos::prelude::*;
 
@@ -33,18 +33,18 @@ pub(super) fn new_token(
     let for_account = kit::administers().then(|| {
         Field::new("token-account", "For the service account (optional)", account)
             .error(of(wrong, "serviceAccount"))
-            .hint("By name. Empty: it stands for you.")
+            .hint("By name. Empty: it acts for you.")
             .text()
     });
     let fields = view! {
         {Field::new("token-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("What it is for: ci, backup, dashboard.").text()}
         <div class="field-grid">
-            {Field::new("token-role", "May at the most", role).error(of(wrong, "role")).choice(&[
+            {Field::new("token-role", "Highest role", role).error(of(wrong, "role")).choice(&[
                 ("Viewer", "look"), ("Operator", "operate"), ("Editor", "edit"), ("Admin", "administer"),
             ])}
-            {Field::new("token-days", "Works for", days).error(of(wrong, "expiresAt")).choice(&[
-                ("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("0", "as long as it is there"),
+            {Field::new("token-days", "Valid for", days).error(of(wrong, "expiresAt")).choice(&[
+                ("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("0", "as long as it exists"),
             ])}
         </div>
         {Field::new("token-namespace", "Only in the namespace (optional)", namespace).list("token-namespaces")
@@ -52,7 +52,7 @@ pub(super) fn new_token(
         <datalist id="token-namespaces">{options}</datalist>
         {for_account}
         {Field::new("token-queues", "Only for workers of the queues (optional)", queues).code()
-            .error(of(wrong, "queues")).hint("emails, invoices: it opens nothing else then.").text()}
+            .error(of(wrong, "queues")).hint("For example emails, invoices. It then gives access to nothing else.").text()}
         {check("token-payloads", "Sees payloads", payloads, "Contexts, outputs and logs of runs, as far as its owner sees them.")}
     };
     let plan = move |_| {
@@ -60,7 +60,7 @@ pub(super) fn new_token(
             Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
         };
         let days: i64 = days.get_untracked().parse().unwrap_or_default();
-        let unknown = || Failure::of_field("role", "Choose what it may do.");
+        let unknown = || Failure::of_field("role", "Choose its role.");
         let input = CreateApiTokenInput {
             name: name.get_untracked().trim().to_owned(),
             role: Role::of_word(&role.get_untracked()).ok_or_else(unknown)?,

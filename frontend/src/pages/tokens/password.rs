@@ -1,4 +1,4 @@
-//! One's own password.
+//! The user's own password.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -20,7 +20,7 @@ pub(super) fn Password() -> impl IntoView {
             return;
         }
         if new.get_untracked() != again.get_untracked() {
-            let other = Failure::of_field("again", "It is not the same as the new one.");
+            let other = Failure::of_field("again", "It differs from the new password.");
             return wrong.set(Some(other));
         }
         wrong.set(None);
@@ -64,9 +64,9 @@ pub(super) fn Password() -> impl IntoView {
             <h2>"Another password"</h2>
             {field("old-password", "Password until now", old, "oldPassword", "current-password").text()}
             {field("new-password", "New password", new, "newPassword", "new-password")
-                .hint("12 to 256 characters, and none that would be guessed first.").text()}
+                .hint("12 to 256 characters, and not easy to guess.").text()}
             {field("again", "New password, again", again, "again", "new-password").text()}
-            {check("revoke-tokens", "Revoke my tokens as well", revoke, "Without this, programs that use them go on.")}
+            {check("revoke-tokens", "Revoke my tokens as well", revoke, "Otherwise programs that use them keep working.")}
             <div role="alert">{move || general()}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Change password"</button>

@@ -1,4 +1,4 @@
-//! The browsers in which one is signed in.
+//! The browsers in which the user is signed in.
 
 use leptos::prelude::*;
 
@@ -22,7 +22,7 @@ pub(super) fn Sessions() -> impl IntoView {
             loading=loading
             what="sessions"
             is_empty=Signal::derive(move || sessions.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No session", "You came in without one.")
+            empty=|| empty("No session", "You are signed in without one.")
         >
             {sessions.draw(move |sessions| list(sessions, loading))}
         </AsyncView>
@@ -49,7 +49,7 @@ fn row(session: &Session, loading: Loading) -> AnyView {
         let (actor, id) = (use_actor(), session.id.clone());
         button(Look::Danger, None, "Sign out", move || {
             let said =
-                "That browser is signed out. What it has open ends within seconds.".to_owned();
+                "That browser is signed out. Its open connections end within seconds.".to_owned();
             actor.act(api::settings::revoke_session(id.clone()), said, move |_| loading.reload());
         })
     };

@@ -1,4 +1,4 @@
-//! The changes of the clocks in the year to come, zone by zone, with the schedules that they touch and what each does then.
+//! Clock changes in the coming year, zone by zone, with the schedules that they affect and how each fires then.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use crate::{
 };
 
 const HOUR_MS: i64 = 3_600_000;
-/// Each zone is asked about twice a year.
+/// Each zone takes two requests per year.
 const MOST_ZONES: usize = 8;
 const MOST_CHANGES: usize = 3;
 
-/// A zone's clock goes on or back.
+/// A zone's clock goes forward or back.
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
     zone: String,
@@ -63,7 +63,7 @@ fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
     all
 }
 
-/// Those of a zone.
+/// The changes of one zone.
 fn of_zone(zone: &str) -> Vec<Change> {
     let change = |at: Moment| {
         let (before, after) = (Wall::read(at.later(-60_000), zone)?, Wall::read(at, zone)?);
@@ -72,7 +72,7 @@ fn of_zone(zone: &str) -> Vec<Change> {
     clock_changes(zone, Moment::now(), MOST_CHANGES).into_iter().filter_map(change).collect()
 }
 
-/// One change, and whom it touches.
+/// One change, and the schedules that it affects.
 #[component]
 fn OneChange(change: Change) -> impl IntoView {
     let address = use_address();
@@ -97,7 +97,7 @@ fn OneChange(change: Change) -> impl IntoView {
         <p class="lede">{words}</p>
         <AsyncView loading=schedules.loading what="the schedules of the zone">{schedules.draw(draw)}</AsyncView>
     };
-    let title = if is_gap { "The clock goes on" } else { "The clock goes back" };
+    let title = if is_gap { "The clock goes forward" } else { "The clock goes back" };
     let aside = format!("{}, {in_days}", change.zone);
     panel(title, aside, content.into_any())
 }
@@ -116,15 +116,15 @@ fn touched(schedules: &[ZoneSchedule], at: Moment, is_gap: bool) -> AnyView {
         .collect();
     if rows.is_empty() {
         let words = if is_gap {
-            "No schedule of this zone fires in the hour that is skipped, or it leaves it out by its policy."
+            "No schedule of this zone fires in the skipped hour, or its policy is to skip it."
         } else {
-            "No schedule of this zone fires in the hour that comes twice."
+            "No schedule of this zone fires in the repeated hour."
         };
         return view! { <p class="muted">{words}</p> }.into_any();
     }
     let headings =
         vec![heading("Schedule", ""), heading("Fires", ""), heading("By its policy", "")];
-    table("Schedules that it touches", "table", headings, rows.into_any())
+    table("Affected schedules", "table", headings, rows.into_any())
 }
 
 fn row(schedule: &ZoneSchedule, fires: &[&PreviewFire], is_gap: bool) -> AnyView {
@@ -132,23 +132,23 @@ fn row(schedule: &ZoneSchedule, fires: &[&PreviewFire], is_gap: bool) -> AnyView
     let fire = |fire: &&PreviewFire| {
         let time = fire.local.get(11..16).unwrap_or_default();
         let words = match fire.kind {
-            FireKind::Normal => "as ever",
+            FireKind::Normal => "as usual",
             FireKind::Shifted => "shifted to the end of the gap",
-            FireKind::FirstOfTwo => "in the first pass",
-            FireKind::SecondOfTwo => "in the second pass",
+            FireKind::FirstOfTwo => "the first time",
+            FireKind::SecondOfTwo => "the second time",
         };
         note(format!("{time} {} {words}", fire.offset))
     };
     let policy = if is_gap {
         match schedule.timing.gap {
             GapPolicy::Shift => "fires right after the gap",
-            GapPolicy::Skip => "leaves it out",
+            GapPolicy::Skip => "skips it",
         }
     } else {
         match schedule.timing.overlap {
-            OverlapHourPolicy::First => "fires in the first pass",
-            OverlapHourPolicy::Last => "fires in the second pass",
-            OverlapHourPolicy::Both => "fires in both passes: doubled",
+            OverlapHourPolicy::First => "fires the first time",
+            OverlapHourPolicy::Last => "fires the second time",
+            OverlapHourPolicy::Both => "fires both times: twice",
         }
     };
     let fires: Vec<_> = fires.iter().take(4).map(fire).collect();

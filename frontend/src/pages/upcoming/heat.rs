@@ -1,4 +1,4 @@
-//! A week as days by hours: the darker, the more starts. Each cell says its number, and leads to its minutes.
+//! A week as days by hours: the darker a cell, the more starts. Each cell shows its number, and opens its minutes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
 const HOUR_MS: i64 = 3_600_000;
 const LEVELS: i64 = 5;
 
-/// The hours of a day, by the hour that the wall clock shows.
+/// The hours of a day, by wall-clock hour.
 type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
 
 pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView {
@@ -90,13 +90,13 @@ fn cell(
     let Some(hour) = hour else { return view! { <td class="week-heat-none"></td> }.into_any() };
     let exact =
         format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
-    // What is written on it is a part of its name, for those who speak to their browser.
+    // The accessible name contains the visible text, for users of voice control.
     let name = match hour.fires {
         0..1_000 => exact.clone(),
         fires => format!("{}, {exact}", short(fires)),
     };
     let at = hour.at;
-    // A tab leads to the chosen hour, or to the first; the arrows go on from there.
+    // Tab reaches the selected hour, or the first one; the arrow keys move on from there.
     let stop = move || {
         let stop = chosen.get().or(first) == Some(at);
         if stop { "0" } else { "-1" }
@@ -127,7 +127,7 @@ fn short(number: i64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{}k", number / 1_000) }
 }
 
-/// From hour to hour, and from day to day.
+/// The arrow keys move from hour to hour, and from day to day.
 fn key(event: &KeyboardEvent) {
     let hours = match event.key().as_str() {
         "ArrowLeft" => -1,

@@ -45,7 +45,7 @@ fn draw(hour: &Forecast, at: Moment) -> AnyView {
     let collisions: Vec<_> =
         minutes.iter().filter(|minute| minute.fires.len() > 1).map(row).collect();
     let list = if collisions.is_empty() {
-        view! { <p class="muted">"No two starts fall into the same minute."</p> }.into_any()
+        view! { <p class="muted">"No two schedules start in the same minute."</p> }.into_any()
     } else {
         let headings =
             vec![heading("Minute", ""), heading("Starts", "number"), heading("Schedules", "")];
@@ -91,7 +91,7 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
 }
 
 fn row(minute: &Minute<'_>) -> AnyView {
-    // In two namespaces two schedules may have the same name.
+    // Schedules in two namespaces may have the same name.
     let mut names = BTreeMap::<(&str, &str), usize>::new();
     for fire in &minute.fires {
         *names.entry((&fire.schedule.name, &fire.schedule.id)).or_default() += 1;

@@ -1,9 +1,9 @@
-//! What is to come: a week by the hour, an hour by the minute with its collisions, and what the year's changes of the clocks
-//! do to whom.
+//! Upcoming fires: a week by the hour, an hour by the minute with its collisions, and how the year's clock changes
+//! affect which schedules.
 //!
 //! - `heat`: the week
 //! - `minutes`: one hour of it
-//! - `clocks`: the changes of the clocks
+//! - `clocks`: the clock changes
 
 mod clocks;
 mod heat;
@@ -48,7 +48,7 @@ pub(crate) fn Upcoming() -> impl IntoView {
     }
 }
 
-/// The week, and the hour that is chosen in it.
+/// The week, and the selected hour.
 #[component]
 fn Load() -> impl IntoView {
     let address = use_address();
@@ -83,5 +83,5 @@ fn cut(week: &Forecast) -> AnyView {
     if week.is_complete {
         return ().into_any();
     }
-    view! { <p class="muted">"There is more to come than was counted: schedules that are due last are left out."</p> }.into_any()
+    view! { <p class="muted">"Not all fires were counted: the schedules that are due last are left out."</p> }.into_any()
 }

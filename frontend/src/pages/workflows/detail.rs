@@ -74,7 +74,7 @@ fn head(workflow: &model::Workflow, remove: Asked<model::Workflow>) -> AnyView {
     .into_any()
 }
 
-/// The graph, where there is one, and the tasks. To choose a task in the graph marks its line.
+/// The graph, if there is one, and the tasks. Selecting a task in the graph marks its line.
 fn tasks(workflow: &model::Workflow, look: DagView, chosen: RwSignal<String>) -> AnyView {
     let nodes: Vec<DagNode> = workflow.tasks.iter().map(node).collect();
     let choose = Callback::new(move |name| chosen.set(name));
@@ -144,7 +144,7 @@ fn file(workflow: &model::Workflow) -> AnyView {
     let text = yaml::of(workflow);
     let copy = copy_button("Copy", text.clone());
     let content = view! { <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre> };
-    panel("As in a module's file", copy, content.into_any())
+    panel("As in a module file", copy, content.into_any())
 }
 
 fn versions(workflow: &model::Workflow) -> AnyView {
@@ -157,7 +157,7 @@ fn versions(workflow: &model::Workflow) -> AnyView {
         let before = all.get(place + 1).map(text);
         let shown = match &before {
             Some(before) => diff(before, &after),
-            None => view! { <p class="muted">"The first that is kept."</p> }.into_any(),
+            None => view! { <p class="muted">"The oldest version that is kept."</p> }.into_any(),
         };
         view! {
             <details class="version" open={place == 0}>
@@ -171,7 +171,7 @@ fn versions(workflow: &model::Workflow) -> AnyView {
     panel("Versions", (), parts.into_any())
 }
 
-/// The lines that changed, with those around them.
+/// The changed lines, with some context.
 fn diff(before: &str, after: &str) -> AnyView {
     let lines = between(before, after);
     if lines.iter().all(|line| matches!(line, Line::Same(_))) {
@@ -243,10 +243,10 @@ fn remove_form(
     let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
     let impact = match untrack(|| users.with(|page| page.rows.len())).unwrap_or_default() {
         0 => "No schedule runs it.".to_owned(),
-        count => format!("{count} schedules run it: it is refused until they do not."),
+        count => format!("{count} schedules run it: this is refused until they no longer do."),
     };
     let fields = view! {
-        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{impact}" Runs in flight end by themselves, its history stays."</p>
+        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{impact}" Live runs continue to their end, and its history is kept."</p>
     };
     let plan = move |_| {
         let ask = api::planning::delete_workflow(id.clone(), version);

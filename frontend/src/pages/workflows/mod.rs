@@ -1,9 +1,9 @@
 //! Workflows: tasks that schedules share.
 //!
-//! - `detail`: one workflow: its tasks, its file, its versions, who uses it
-//! - `yaml`: what it says, as a module's file would
-//! - `editor`: the form and the text that make and change one
-//! - `changes`: what became otherwise from one version to the next
+//! - `detail`: one workflow: its tasks, its file, its versions, the schedules that use it
+//! - `yaml`: the workflow as a module file would declare it
+//! - `editor`: the form and the text that create and change one
+//! - `changes`: the differences from one version to the next
 
 mod changes;
 mod detail;
@@ -56,7 +56,7 @@ pub(crate) fn Workflows() -> impl IntoView {
             loading=workflows.load.loading
             what="workflows"
             is_empty=Signal::derive(move || workflows.list.is_empty())
-            empty=|| empty("No workflow yet", "A schedule with a task of its own has a workflow of its own. Those that several schedules share are made here, or declared by modules.")
+            empty=|| empty("No workflow yet", "A schedule with an inline task has its own workflow. Workflows that several schedules share are created here, or declared by modules.")
         >
             {table("Workflows", "table", headings(), rows(workflows.list, line))}
             {pager(workflows.beside(), "workflows", go)}

@@ -1,11 +1,11 @@
-//! A workflow as a module's file says it. Values that the server masks stay masked.
+//! A workflow as a module file declares it. Values that the server masks stay masked.
 
 use crate::{
     model::{Broker, Publish, Step, Target, TaskCondition, Workflow},
     time::decimal,
 };
 
-/// The part of a file that declares it.
+/// The part of a module file that declares the workflow.
 pub(super) fn of(workflow: &Workflow) -> String {
     let mut lines = vec!["workflows:".to_owned(), format!("  {}:", text(&workflow.name))];
     if let Some(seconds) = workflow.timeout_seconds {
@@ -24,7 +24,7 @@ pub(super) fn of(workflow: &Workflow) -> String {
     lines.join("\n")
 }
 
-/// One task: a line for each thing that it says.
+/// One task: one line for each field that is set.
 pub(super) fn step(task: &Step) -> Vec<String> {
     let mut lines = vec![format!("- name: {}", text(&task.name))];
     let mut say = |line: String| lines.push(format!("  {line}"));
@@ -144,7 +144,7 @@ fn published(publish: &Publish) -> Vec<String> {
     lines
 }
 
-/// Several lines under a key, or one behind it.
+/// A value of several lines in a block below its key, or a single line after it.
 fn block(key: &str, value: &str) -> Vec<String> {
     if !value.contains('\n') {
         return vec![format!("  {key}: {}", text(value))];
@@ -160,7 +160,7 @@ fn list(values: &[String]) -> String {
     format!("[{}]", values.join(", "))
 }
 
-/// A text that YAML reads as the same text: bare where that is safe, else in the quotes of JSON, which YAML takes.
+/// A text that YAML reads as the same text: bare if that is safe, otherwise as a JSON string, which is valid YAML.
 fn text(value: &str) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
     let begins = value.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');

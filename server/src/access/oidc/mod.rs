@@ -1,17 +1,17 @@
-//! Signing in by an OpenID Connect provider: authorization code with PKCE.
+//! Sign-in through an OpenID Connect provider: authorization code with PKCE.
 //!
 //! Promises: a sign-in belongs to the browser that began it (`state`), its token to that sign-in
-//! (`nonce`), and its code is worth nothing without what only this server knows (the PKCE
-//! verifier). A token counts if the provider signed it with one of its published keys, for this
-//! client, and it is neither expired nor from the future, clocks that are a minute apart aside.
+//! (`nonce`), and its code is worthless without a secret that only this server knows (the PKCE
+//! verifier). A token is accepted if the provider signed it with one of its published keys, for
+//! this client, and it is neither expired nor from the future, with a tolerance of one minute.
 //!
-//! Somebody is known by issuer and subject, never by a name or an address of mail: those can be
-//! given to others. What their groups let them do is put in the place of what they let them do
-//! before, at each sign-in, and is kept apart from roles and memberships that people gave.
+//! A person is identified by issuer and subject, never by a name or an email address: those can be
+//! given to others. At each sign-in the grants from their groups replace the previous ones; they
+//! are stored separately from roles and memberships that people granted.
 //!
 //! - `provider`: discovery, keys, the requests
-//! - `token`: what a token says, and whether it counts
-//! - `joining`: who that is here
+//! - `token`: a token's claims, and whether it is valid
+//! - `joining`: finds or adds the user for an identity
 
 mod joining;
 mod provider;
@@ -23,31 +23,31 @@ pub use token::Identity;
 
 use crate::target::FetchError;
 
-/// Why a sign-in by the provider did not come about. Messages read after "failed to".
+/// Why a sign-in through the provider failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
-    /// It could not be asked.
+    /// It could not be reached.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// What it says of itself cannot be used.
+    /// Its metadata cannot be used.
     #[error("read what the provider says of itself: {0}")]
     Metadata(String),
-    /// It did not answer a moment ago.
+    /// It did not respond a moment ago.
     #[error("ask the provider: it did not answer a moment ago")]
     Away,
-    /// It does not take the code.
+    /// It refuses the code.
     #[error("exchange the code: the provider says {0}")]
     Code(String),
-    /// What it answers cannot be used.
+    /// Its response cannot be used.
     #[error("read the provider's answer: {0}")]
     Answer(String),
-    /// Its token does not count.
+    /// Its token is not valid.
     #[error("accept the token: {0}")]
     Token(String),
 }
 
 impl OidcError {
-    /// Whether the provider or the way to it is at fault, and not the sign-in.
+    /// Whether the provider or the connection to it is at fault, and not the sign-in.
     pub fn is_providers(&self) -> bool {
         match self {
             Self::Fetch(_) | Self::Metadata(_) | Self::Away | Self::Answer(_) => true,

@@ -29,11 +29,11 @@ use super::{
 };
 use crate::{clock::Clock, config, target::Fetcher};
 
-/// What the provider says of itself is believed for so long.
+/// How long the provider's metadata is cached.
 const LASTS: Duration = Duration::from_secs(60 * 60);
-/// A signature by a key that is not known here leads to a look at its keys, this often at most.
+/// A signature with an unknown key causes a refresh of the keys, at most this often.
 const REFRESH: Duration = Duration::from_secs(1);
-/// After it did not answer it is left alone for so long.
+/// How long the provider is left alone after it did not respond.
 const REST: Duration = Duration::from_secs(3);
 
 type Client = openidconnect::Client<
@@ -56,21 +56,21 @@ type Client = openidconnect::Client<
     EndpointMaybeSet,
 >;
 
-/// The provider, as this server uses it.
+/// The identity provider, as this server uses it.
 #[derive(Debug)]
 pub struct Provider {
     settings: config::Oidc,
     secret: Option<SecretString>,
-    /// The address of this server in browsers.
+    /// The address of this server for browsers.
     home: String,
     clock: Clock,
     outgoing: Outgoing,
     known: Mutex<Known>,
-    /// What of that was learned last, for those who do not wait.
+    /// The latest metadata, for callers that do not wait.
     latest: watch::Sender<Option<Arc<ProviderMetadataWithLogout>>>,
 }
 
-/// A sign-in that has begun: where to send the browser, and what has to come back.
+/// A sign-in in progress: where to send the browser, and which values must come back.
 #[derive(Debug)]
 pub struct Begun {
     /// The provider's page.
@@ -79,11 +79,11 @@ pub struct Begun {
     pub state: String,
     /// Comes back in the token.
     pub nonce: String,
-    /// Proves that it was us who asked.
+    /// Proves that this server began it.
     pub verifier: String,
 }
 
-/// What was learned, and when it was tried last in vain.
+/// The cached metadata, and the time of the last failed try.
 #[derive(Debug, Default)]
 struct Known {
     metadata: Option<(Arc<ProviderMetadataWithLogout>, Instant)>,
@@ -91,8 +91,8 @@ struct Known {
 }
 
 impl Provider {
-    /// The provider that is configured. Nothing is asked of it yet: it may be away when this
-    /// server starts.
+    /// The configured provider. No request is sent yet: it may be unavailable when this server
+    /// starts.
     pub fn new(
         settings: config::Oidc,
         secret: Option<SecretString>,
@@ -112,12 +112,12 @@ impl Provider {
         }
     }
 
-    /// How it is configured.
+    /// Its configuration.
     pub fn settings(&self) -> &config::Oidc {
         &self.settings
     }
 
-    /// Whether what it says of itself is enough for a sign-in.
+    /// Whether its metadata suffices for a sign-in.
     pub async fn look(&self) -> Result<(), OidcError> {
         let metadata = self.metadata(None).await?;
         self.client(&metadata)?;
@@ -151,7 +151,7 @@ impl Provider {
         })
     }
 
-    /// Exchanges the code that a sign-in came back with for somebody's identity.
+    /// Exchanges the code of a sign-in for the person's identity.
     pub async fn finish(
         &self,
         code: String,
@@ -169,7 +169,7 @@ impl Provider {
         let nonce = Nonce::new(nonce);
         let mut verified =
             token::verified(token, client.id_token_verifier(), &nonce, self.clock.now());
-        // The provider may have a new key, once.
+        // The provider may have a new key; tried once.
         if verified.as_ref().is_err_and(is_about_keys) {
             let newer = self.client(&*self.metadata(Some(&metadata)).await?)?;
             verified = token::verified(token, newer.id_token_verifier(), &nonce, self.clock.now());
@@ -188,23 +188,23 @@ impl Provider {
         Ok(token::identity(claims, &told, &self.settings, token.to_string()))
     }
 
-    /// What the provider says of somebody beside the token: by the standard that is where it
-    /// answers for what a scope asks for. Nothing, where it has no such place.
+    /// The provider's claims about a person in addition to the token: by the standard the userinfo
+    /// endpoint returns the claims of scopes. `Null` if it has no such endpoint.
     async fn asked_for(
         &self,
         client: &Client,
         access: AccessToken,
         subject: SubjectIdentifier,
     ) -> Result<Value, OidcError> {
-        // An answer about another subject is refused by the library.
+        // The library refuses a response about another subject.
         let Ok(request) = client.user_info(access, Some(subject)) else { return Ok(Value::Null) };
         let answer: Result<UserInfoClaims<More, CoreGenderClaim>, _> =
             request.request_async(&self.outgoing).await;
         Ok(token::told(&answer.map_err(not_told)?))
     }
 
-    /// Where the browser signs out of the provider, too, if it is known to offer that. Nothing is
-    /// asked of it: nobody waits for a provider to sign out here.
+    /// The provider's sign-out URL, if it is known to have one. No request is sent: signing out
+    /// here does not wait for the provider.
     pub fn sign_out_url(&self, id_token: &str) -> Option<Url> {
         let metadata = self.latest.borrow().clone()?;
         let url = metadata.additional_metadata().end_session_endpoint.clone()?;
@@ -233,12 +233,12 @@ impl Provider {
         Ok(client.set_redirect_uri(back).set_auth_type(how))
     }
 
-    /// What the provider says of itself; newer than `than`, if it may be asked again already.
+    /// The provider's metadata; newer than `than`, if it may be fetched again already.
     async fn metadata(
         &self,
         than: Option<&Arc<ProviderMetadataWithLogout>>,
     ) -> Result<Arc<ProviderMetadataWithLogout>, OidcError> {
-        // One asks, the others wait for what it learns.
+        // One caller fetches, the others wait for its result.
         let mut known = self.known.lock().await;
         let now = self.clock.instant();
         let age = |at: &Instant| now.saturating_duration_since(*at);
@@ -293,7 +293,7 @@ impl<'c> AsyncHttpClient<'c> for Outgoing {
     }
 }
 
-/// Whether a key that is not known here may be the reason.
+/// Whether an unknown key may be the reason.
 fn is_about_keys(error: &ClaimsVerificationError) -> bool {
     use SignatureVerificationError::{CryptoError, NoMatchingKey};
     matches!(error, ClaimsVerificationError::SignatureVerification(NoMatchingKey | CryptoError(_)))
@@ -324,7 +324,7 @@ fn not_told(error: UserInfoError<OidcError>) -> OidcError {
 
 type NotExchanged = RequestTokenError<OidcError, StandardErrorResponse<CoreErrorResponseType>>;
 
-/// Its own words stay out: they may repeat what it was sent.
+/// Its message is left out: it may repeat what it was sent.
 fn not_exchanged(error: NotExchanged) -> OidcError {
     match error {
         RequestTokenError::ServerResponse(answer) => OidcError::Code(answer.error().to_string()),

@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::config;
 
-/// Clocks may be so far apart.
+/// Maximum clock difference.
 const SKEW: TimeDelta = TimeDelta::seconds(60);
-/// A token of a sign-in is fresh.
+/// Maximum age of a token at a sign-in.
 const OLDEST: TimeDelta = TimeDelta::minutes(10);
-/// More groups than anybody has.
+/// Maximum number of groups.
 const MAX_GROUPS: usize = 2_000;
 
-/// Signatures that nobody but the provider can make. Not among them: none, and those by the
+/// Signature algorithms that only the provider can use. Excluded are `none` and those with the
 /// client's secret.
 const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RsaSsaPkcs1V15Sha256,
@@ -35,27 +35,27 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDsa,
 ];
 
-/// Whether a signature of that kind counts.
+/// Whether that algorithm is accepted.
 pub(super) fn counts(algorithm: &Algorithm) -> bool {
     ALGORITHMS.contains(algorithm)
 }
 
-/// Somebody whom the provider knows.
+/// A person at the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The provider.
     pub issuer: String,
-    /// Who, for ever.
+    /// Their permanent identifier.
     pub subject: String,
-    /// What they are called at the moment.
+    /// Their current name.
     pub name: Option<String>,
-    /// Their groups at the moment.
+    /// Their current groups.
     pub groups: Vec<String>,
-    /// The token itself, for signing out there.
+    /// The token itself, for signing out at the provider.
     pub id_token: String,
 }
 
-/// What a token says beside what is standard.
+/// The additional claims of a token.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(super) struct More(HashMap<String, Value>);
@@ -68,7 +68,7 @@ type Fields = IdTokenFields<More, EmptyExtraTokenFields, CoreGenderClaim, Encryp
 pub(super) type Response = StandardTokenResponse<Fields, CoreTokenType>;
 type Claims = IdTokenClaims<More, CoreGenderClaim>;
 
-/// The claims of a token that counts now and belongs to the sign-in of that nonce.
+/// The claims of a valid token that belongs to the sign-in with that nonce.
 pub(super) fn verified<'t>(
     token: &'t Token,
     verifier: IdTokenVerifier<'_, CoreJsonWebKey>,
@@ -91,18 +91,18 @@ pub(super) fn verified<'t>(
     token.claims(&verifier, nonce)
 }
 
-/// All that is said about somebody. What is standard is no additional claim.
+/// All claims about a person. Standard claims are not among the additional ones.
 pub(super) fn told(claims: &impl Serialize) -> Value {
     serde_json::to_value(claims).unwrap_or_default()
 }
 
-/// Whether it has what a sign-in here needs.
+/// Whether the claims suffice for a sign-in here.
 pub(super) fn is_enough(told: &Value, settings: &config::Oidc) -> bool {
     let has = |claim: &str| !told[claim].is_null();
     has(&settings.name_claim) && (settings.grants.is_empty() || has(&settings.groups_claim))
 }
 
-/// The same, with what was said elsewhere: what the token says counts.
+/// The same with claims from elsewhere added: the token's take precedence.
 pub(super) fn with_more(told: Value, more: Value) -> Value {
     match (told, more) {
         (Value::Object(told), Value::Object(mut more)) => {
@@ -113,7 +113,7 @@ pub(super) fn with_more(told: Value, more: Value) -> Value {
     }
 }
 
-/// Whom the claims are about, and what is told of them.
+/// The person described by the claims.
 pub(super) fn identity(
     claims: &Claims,
     told: &Value,

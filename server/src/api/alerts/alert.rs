@@ -45,28 +45,28 @@ impl Alert {
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
     }
 
-    /// The name of the schedule or node then.
+    /// The schedule's or node's name at that time.
     async fn subject(&self) -> &str {
         &self.0.subject
     }
 
-    /// The latest run that it is about.
+    /// The latest run that it concerns.
     async fn run_id(&self) -> Option<Uuid> {
         self.0.run_id
     }
 
-    /// The fire that it is about.
+    /// The fire that it concerns.
     async fn fire_id(&self) -> Option<Uuid> {
         self.0.fire_id
     }
 
-    /// Why; masked for those who may not see payloads.
+    /// The error; masked for callers who may not see payloads.
     async fn detail(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
         self.0.detail.as_deref().map(|detail| if shown { detail } else { MASK })
     }
 
-    /// How many failures in a row (counted to 50), or fires, it stands for.
+    /// How many consecutive failures (counting stops at 50) or fires it covers.
     async fn count(&self) -> Long {
         self.0.count.into()
     }
@@ -79,12 +79,12 @@ impl Alert {
         self.0.last_at.into()
     }
 
-    /// When it was over; null while it goes on.
+    /// When it ended; null while it is open.
     async fn ended_at(&self) -> Option<Instant> {
         self.0.ended_at.map(Into::into)
     }
 
-    /// When the first message about it was made.
+    /// When the first message about it was created.
     async fn told_at(&self) -> Option<Instant> {
         self.0.told_at.map(Into::into)
     }
@@ -112,11 +112,11 @@ pub(crate) enum AlertKind {
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or a run of it waits, and no node takes it.
+    /// A schedule is due, or one of its runs is waiting, and no node takes it.
     Stalled,
-    /// A run takes much longer than usual.
+    /// A run is taking much longer than usual.
     Slow,
-    /// A coming change of the clocks touches a schedule's times.
+    /// A coming clock change affects a schedule's times.
     ClockChange,
     /// A node is gone.
     NodeLost,
@@ -138,7 +138,7 @@ impl From<AlertFilter> for notes::Filter {
     }
 }
 
-/// An alert as a command left it.
+/// An alert after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct AlertPayload {
     alert: Alert,

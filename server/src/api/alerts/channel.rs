@@ -31,7 +31,7 @@ impl AlertChannel {
         self.0.kind.into()
     }
 
-    /// Scheme, host and port that requests go to.
+    /// Scheme, host and port of the URL that requests go to.
     async fn origin(&self) -> Option<&str> {
         self.0.shown["origin"].as_str()
     }
@@ -41,13 +41,13 @@ impl AlertChannel {
         self.0.shown["signed"].as_bool().unwrap_or_default()
     }
 
-    /// The addresses that mails go to.
+    /// The email addresses that it sends to.
     async fn to(&self) -> Vec<&str> {
         let to = self.0.shown["to"].as_array().into_iter().flatten();
         to.filter_map(|address| address.as_str()).collect()
     }
 
-    /// Counts the changes from 1.
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
@@ -84,7 +84,7 @@ pub(crate) enum AlertChannelKind {
     Opsgenie,
 }
 
-/// A channel to be made.
+/// A channel to create.
 #[derive(InputObject)]
 pub(crate) struct CreateAlertChannelInput {
     #[graphql(default = "default")]
@@ -115,9 +115,9 @@ pub(crate) struct UpdateAlertChannelInput {
     expected_version: i32,
     name: Option<String>,
     url: Option<String>,
-    /// Empty for none. For another origin it has to be given again.
+    /// Empty removes it. Must be given again if the URL's origin changes.
     signing_secret: Option<String>,
-    /// For another origin it has to be given again.
+    /// Must be given again if the URL's origin changes.
     key: Option<String>,
     to: Option<Vec<String>>,
 }
@@ -145,7 +145,7 @@ impl From<UpdateAlertChannelInput> for ChannelEdit {
     }
 }
 
-/// A channel as a command left it.
+/// A channel after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct AlertChannelPayload {
     channel: AlertChannel,

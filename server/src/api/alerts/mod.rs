@@ -1,7 +1,7 @@
-//! Alerts: channels and rules, what rules have taken note of, and the messages.
+//! Alerts: channels and rules, the alerts that rules record, and notifications.
 //!
-//! A channel's secrets come in and never go out: the types here have no field for them. Why a run
-//! failed is a payload, and masked for those who may not see payloads.
+//! A channel's secrets are write-only: the types here have no field for them. The error of a failed
+//! run is a payload, and is masked for callers who may not see payloads.
 
 mod alert;
 mod channel;

@@ -14,7 +14,7 @@ use crate::{
     commands::{Call, Muting},
 };
 
-/// What can be changed about alerts.
+/// Mutations of alerts, rules and channels.
 #[derive(Default)]
 pub(crate) struct AlertMutation;
 
@@ -57,7 +57,7 @@ impl AlertMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Sends a test message; the returned notification shows what becomes of it.
+    /// Sends a test message; the returned notification shows its delivery.
     async fn test_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -70,7 +70,7 @@ impl AlertMutation {
         NotificationPayload::of(cx, sent.notification).await
     }
 
-    /// Creates an alert rule. It reports only what happens from then on.
+    /// Creates an alert rule. It reports only what happens after its creation.
     async fn create_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -95,8 +95,8 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// Deletes a rule together with the alerts it has recorded. Messages already on their way still
-    /// arrive.
+    /// Deletes a rule together with the alerts that it has recorded. Messages already being sent
+    /// still arrive.
     async fn delete_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -109,8 +109,8 @@ impl AlertMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Mutes a rule until an instant within 90 days; null unmutes it. Alerts that are still open
-    /// then are reported then; those that have ended by then are not.
+    /// Mutes a rule until an instant within 90 days; null unmutes it. Alerts still open when the
+    /// mute ends are reported then; those that ended earlier are not.
     async fn mute_alert_rule(
         &self,
         cx: &Context<'_>,

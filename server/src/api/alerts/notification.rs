@@ -20,7 +20,7 @@ pub(crate) struct Notification(pub(crate) Model);
 /// A message to a channel.
 #[Object]
 impl Notification {
-    /// The same over all attempts: a webhook has it as `webhook-id`, a mail as its Message-ID.
+    /// The same for all attempts: webhooks carry it as `webhook-id`, emails as their Message-ID.
     async fn id(&self) -> Uuid {
         self.0.id
     }
@@ -29,13 +29,13 @@ impl Notification {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
-    /// Null for a test, and if the rule is gone.
+    /// Null for a test message, and if the rule is gone.
     async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
         let Some(id) = self.0.rule_id else { return Ok(None) };
         Ok(cx.rows().load_one(AlertRuleRow(id)).await?.map(AlertRule))
     }
 
-    /// Null if it is gone.
+    /// Null if the channel is gone.
     async fn channel(&self, cx: &Context<'_>) -> Result<Option<AlertChannel>> {
         Ok(cx.rows().load_one(AlertChannelRow(self.0.channel_id)).await?.map(AlertChannel))
     }
@@ -44,7 +44,7 @@ impl Notification {
         self.0.state.into()
     }
 
-    /// In one line.
+    /// The message in one line.
     async fn subject(&self) -> &str {
         &self.0.subject
     }
@@ -54,18 +54,18 @@ impl Notification {
         self.0.alerts
     }
 
-    /// How often it was tried.
+    /// How many delivery attempts were made.
     async fn attempts(&self) -> i32 {
         self.0.attempts
     }
 
-    /// When it is tried next; null if it will not be.
+    /// When the next delivery attempt is due; null if there will be none.
     async fn next_attempt_at(&self) -> Option<Instant> {
         let is_pending = self.0.state == notification::State::Pending;
         is_pending.then(|| self.0.next_attempt_at.into())
     }
 
-    /// Why the last attempt failed.
+    /// Why the last delivery attempt failed.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
@@ -74,17 +74,17 @@ impl Notification {
         self.0.created_at.into()
     }
 
-    /// When it was sent, or given up.
+    /// When it was sent, or its delivery was given up.
     async fn settled_at(&self) -> Option<Instant> {
         self.0.settled_at.map(Into::into)
     }
 }
 
-/// Where a message stands.
+/// The delivery state of a message.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "notification::State")]
 pub(crate) enum NotificationState {
-    /// It is to be sent, or sent again.
+    /// Waiting for its first delivery attempt or for the next one.
     Pending,
     /// The receiver accepted it.
     Sent,
@@ -92,7 +92,7 @@ pub(crate) enum NotificationState {
     Dead,
 }
 
-/// A message as a command left it.
+/// A message after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct NotificationPayload {
     notification: Notification,

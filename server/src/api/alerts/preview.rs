@@ -2,10 +2,10 @@ use async_graphql::SimpleObject;
 
 use crate::{api::scalar::Instant, engine::alerting::alerts::Preview};
 
-/// The most days that a rule is tried out against.
+/// The largest number of past days that a rule is tried out against.
 pub(super) const MAX_DAYS: i64 = 30;
 
-/// What a rule would have reported in the part of the past that the ledger still holds. Stalls and
+/// What a rule would have reported for the part of the past that the ledger still holds. Stalls and
 /// lost nodes are not included.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreview {
@@ -24,7 +24,7 @@ pub(crate) struct AlertRulePreview {
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreviewMessage {
     at: Instant,
-    /// In one line.
+    /// The message in one line.
     subject: String,
     /// How many alerts it reports.
     alerts: i64,

@@ -24,16 +24,16 @@ use crate::{
     store::alerts::{channels, notes, outbox, rules},
 };
 
-/// What a preview costs beside its answer: it reads the past, so a request holds a handful.
+/// What a preview costs beside its answer: it reads the past, so a request may hold only a few.
 const PREVIEW: usize = 10_000;
 
-/// What can be asked about alerts.
+/// Queries about alerts, rules and channels.
 #[derive(Default)]
 pub(crate) struct AlertQuery;
 
 #[Object]
 impl AlertQuery {
-    /// The alert rules of a namespace by name, 100 at the most.
+    /// The alert rules of a namespace by name; at most 100.
     #[graphql(complexity = "cost(Some(100), None, child_complexity)")]
     async fn alert_rules(
         &self,
@@ -46,7 +46,7 @@ impl AlertQuery {
         Ok(rows.into_iter().map(AlertRule).collect())
     }
 
-    /// The channels of a namespace by name, 50 at the most.
+    /// The channels of a namespace by name; at most 50.
     #[graphql(complexity = "cost(Some(50), None, child_complexity)")]
     async fn alert_channels(
         &self,
@@ -59,8 +59,8 @@ impl AlertQuery {
         Ok(rows.into_iter().map(AlertChannel).collect())
     }
 
-    /// What such a rule would have reported in the last 1 to 30 days, at most 200 messages. Neither
-    /// its channels have to exist nor the rule to be enabled.
+    /// What a rule would have reported in the last 1 to 30 days; at most 200 messages. Its channels
+    /// need not exist, and the rule need not be enabled.
     #[graphql(complexity = "PREVIEW + cost(Some(200), None, child_complexity)")]
     async fn alert_rule_preview(
         &self,

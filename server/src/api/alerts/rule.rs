@@ -16,10 +16,10 @@ use crate::{
     store::alerts::rules,
 };
 
-/// Which events are reported, and to which channels.
+/// Selects the events to report and the channels to report them to.
 pub(crate) struct AlertRule(pub(crate) Model);
 
-/// Which events are reported, and to which channels.
+/// Selects the events to report and the channels to report them to.
 #[Object]
 impl AlertRule {
     pub(crate) async fn id(&self) -> ID {
@@ -72,17 +72,17 @@ impl AlertRule {
         Ok(self.rule()?.late_after_seconds)
     }
 
-    /// For STALLED: how long it has waited without a node taking it.
+    /// For STALLED: the time without a node taking it from which it counts as stalled.
     async fn stalled_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.stalled_after_seconds)
     }
 
-    /// For SLOW: a run has taken so many times its usual duration.
+    /// For SLOW: the multiple of its usual duration from which a run is slow.
     async fn slow_after_times(&self) -> Result<i64> {
         Ok(self.rule()?.slow_after_times)
     }
 
-    /// For CLOCK_CHANGE: so many days before.
+    /// For CLOCK_CHANGE: how many days before the change it is reported.
     async fn clock_change_days(&self) -> Result<i64> {
         Ok(self.rule()?.clock_change_days)
     }
@@ -101,7 +101,7 @@ impl AlertRule {
         }))
     }
 
-    /// Whether messages say why a run failed, in its own words.
+    /// Whether messages include the error of a failed run, verbatim.
     async fn include_errors(&self) -> Result<bool> {
         Ok(self.rule()?.include_errors)
     }
@@ -117,12 +117,12 @@ impl AlertRule {
         self.0.muted_by.as_deref()
     }
 
-    /// Why.
+    /// The reason given for the mute.
     async fn muted_reason(&self) -> Option<&str> {
         self.0.muted_reason.as_deref()
     }
 
-    /// Counts the changes from 1.
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
@@ -167,18 +167,18 @@ pub(crate) enum AlertEvent {
     Missed,
     /// A run started late. Each is reported.
     Late,
-    /// A schedule is due, or a run of it waits, and no node takes it.
+    /// A schedule is due, or one of its runs is waiting, and no node takes it.
     Stalled,
-    /// A run has taken several times its usual duration, and longer than nearly all before it.
+    /// A run has taken several times its usual duration, and longer than nearly all earlier runs.
     Slow,
-    /// A coming change of the clocks touches times of a schedule: they do not exist then, or come
-    /// twice. Told once for each change.
+    /// A coming clock change affects times of a schedule: they are skipped or occur twice. Reported
+    /// once per change.
     ClockChange,
     /// A node is gone and none of the same name has replaced it.
     NodeLost,
 }
 
-/// Local time in which nothing is told.
+/// Local times in which no messages are sent.
 #[derive(SimpleObject)]
 pub(crate) struct QuietHours {
     zone: String,
@@ -186,7 +186,7 @@ pub(crate) struct QuietHours {
     windows: Vec<CalendarWindow>,
 }
 
-/// A rule as a command left it.
+/// A rule after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePayload {
     rule: AlertRule,

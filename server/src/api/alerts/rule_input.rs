@@ -8,12 +8,12 @@ use crate::{
     engine::alerting::alerts::{Quiet, Rule},
 };
 
-/// Local times in which nothing is reported: messages are held until they end.
+/// Local times in which no messages are sent: they are held until the quiet hours end.
 #[derive(InputObject)]
 pub(crate) struct QuietHoursInput {
-    /// IANA name.
+    /// IANA name of the zone.
     zone: String,
-    /// 1 to 50 of them.
+    /// 1 to 50 windows.
     windows: Vec<CalendarWindow>,
 }
 
@@ -23,7 +23,7 @@ impl From<QuietHoursInput> for Quiet {
     }
 }
 
-/// A rule to be made.
+/// A rule to create.
 #[derive(InputObject)]
 pub(crate) struct CreateAlertRuleInput {
     #[graphql(default = "default")]
@@ -33,8 +33,8 @@ pub(crate) struct CreateAlertRuleInput {
     enabled: bool,
     /// The events that it reports.
     on: Vec<AlertEvent>,
-    /// About which schedules, in the search language of docs/search.md, as in `tag:billing`; all, if
-    /// empty.
+    /// A search that selects the schedules it watches, in the search language of docs/search.md, as
+    /// in `tag:billing`; empty for all.
     #[graphql(default)]
     search: String,
     /// The channels that it sends messages to: 1 to 10.
@@ -43,28 +43,29 @@ pub(crate) struct CreateAlertRuleInput {
     /// and LATE, which have no duration.
     #[graphql(default_with = "Rule::GRACE")]
     grace_seconds: i64,
-    /// For LOSING: so many failures in a row, 2 to 50.
+    /// For LOSING: the number of failures in a row, 2 to 50.
     #[graphql(default_with = "Rule::LOSING_AFTER")]
     losing_after: i64,
-    /// For LATE: started so long after it was due, a minute to a week.
+    /// For LATE: the delay after the due time from which a start is late, a minute to a week.
     #[graphql(default_with = "Rule::LATE_AFTER")]
     late_after_seconds: i64,
-    /// For STALLED: nobody has taken it for so long, a minute to a week.
+    /// For STALLED: the time without a node taking it from which it counts as stalled, a minute to
+    /// a week.
     #[graphql(default_with = "Rule::STALLED_AFTER")]
     stalled_after_seconds: i64,
-    /// For SLOW: a run has taken so many times its usual duration, 2 to 100. What takes less than a
-    /// minute is not slow.
+    /// For SLOW: the multiple of its usual duration from which a run is slow, 2 to 100. Runs of
+    /// less than a minute are never slow.
     #[graphql(default_with = "Rule::SLOW_AFTER")]
     slow_after_times: i64,
-    /// For CLOCK_CHANGE: so many days before, 1 to 60.
+    /// For CLOCK_CHANGE: how many days before the change it is reported, 1 to 60.
     #[graphql(default_with = "Rule::CLOCK_CHANGE_DAYS")]
     clock_change_days: i64,
-    /// What happens within so long of the first that is to be told goes into one message: 0 to a
+    /// Events within this time of the first reported one are combined into one message: 0 to a
     /// week.
     #[graphql(default_with = "Rule::DIGEST")]
     digest_seconds: i64,
     quiet: Option<QuietHoursInput>,
-    /// Whether messages say why a run failed, in its own words.
+    /// Whether messages include the error of a failed run, verbatim.
     #[graphql(default = true)]
     include_errors: bool,
 }
@@ -89,7 +90,7 @@ pub(crate) struct UpdateAlertRuleInput {
     slow_after_times: Option<i64>,
     clock_change_days: Option<i64>,
     digest_seconds: Option<i64>,
-    /// Null for none.
+    /// Null removes the quiet hours.
     quiet: MaybeUndefined<QuietHoursInput>,
     include_errors: Option<bool>,
 }

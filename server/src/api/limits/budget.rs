@@ -1,16 +1,16 @@
-//! How large an answer may become, counted while it is made: a list is not known to be too long
-//! before its rows are there, and introspection has no rows at all.
+//! The size limit of an answer, counted while the answer is built: whether a list is too long is
+//! known only once its rows are read, and introspection has no rows at all.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use async_graphql::{ServerError, ServerResult, Value, extensions::ResolveInfo};
 
-/// The largest answer, in bytes: about what its JSON takes, and more for small values, which take
-/// more in memory than on the wire.
+/// The largest answer in bytes: about the size of its JSON, with small values counted higher
+/// because they take more space in memory than on the wire.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The same for a caller who has not signed in and asks of data; introspection has the full size.
+/// The same for an unauthenticated caller's data; introspection has the full size.
 const MAX_BYTES_OF_STRANGERS: usize = 64 * 1024;
-/// What each value costs beside its text: its place in memory.
+/// The overhead of a value beside its text: its space in memory.
 const VALUE: usize = 32;
 
 /// The size of one answer as it grows.
@@ -20,25 +20,25 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Begins anew: a subscription has an answer for each event.
+    /// Starts over: a subscription has an answer for each event.
     pub(super) fn restart(&self) {
         self.bytes.store(0, Relaxed);
     }
 
-    /// Counts a value before it is made: a value that holds others counts although they are still
-    /// to come.
+    /// Counts a value before it is built, so that a containing value counts before its contents.
     pub(super) fn open(&self, info: &ResolveInfo<'_>, is_stranger: bool) -> ServerResult<()> {
         self.spend(info, VALUE + info.name.len(), is_stranger)
     }
 
-    /// Counts a value that has been made.
+    /// Counts a value that has been built.
     pub(super) fn close(
         &self,
         info: &ResolveInfo<'_>,
         value: Option<&Value>,
         is_stranger: bool,
     ) -> ServerResult<()> {
-        // The items of a list are counted with it, and what holds other fields with these.
+        // The items of a list are counted with the list, and an object with fields is counted
+        // through its fields.
         let is_leaf = info.field.selection_set.node.items.is_empty();
         let is_item = info.parent_type.starts_with('[');
         let bytes = value.filter(|_| is_leaf && !is_item).map_or(0, size);
@@ -60,8 +60,8 @@ fn too_large(max: usize) -> ServerError {
     super::coded("ANSWER_TOO_LARGE", text, max)
 }
 
-/// What a value takes as JSON, about. Values of the server's own making nest as deep as JSON that
-/// it reads: 128.
+/// The approximate size of a value as JSON. Values that the server builds nest no deeper than JSON
+/// that it reads: 128.
 fn size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Boolean(_) | Value::Number(_) => 8,

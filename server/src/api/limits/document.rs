@@ -1,12 +1,12 @@
-//! How much a parsed document asks for.
+//! Counts how much a parsed document asks for.
 //!
-//! The library multiplies fragments out when it computes depth and complexity, and does so anew
-//! for each place that spreads one: thirty fragments that each spread the next one twice are a
-//! billion fields in one kilobyte. Here each fragment is counted once, so the count costs no more
-//! than the text is long; and what exceeds a limit is refused before the library begins.
+//! async-graphql expands fragments when it computes depth and complexity, and repeats that for each
+//! spread: thirty fragments that each spread the next one twice make a billion fields in one
+//! kilobyte. Here each fragment is counted once, so the cost is linear in the length of the text; a
+//! document over a limit is refused before the library starts.
 //!
-//! The library walks everything that a document holds, whether it is executed or not: operations
-//! that are not selected, and fragments that nothing spreads. So the limits are for the sum.
+//! The library walks everything in a document, whether it is executed or not: unselected
+//! operations, and fragments that are never spread. So the limits apply to the sum.
 
 use std::collections::HashMap;
 
@@ -17,36 +17,36 @@ use async_graphql::{
 
 use super::{heavy, introspection::Within, refused, refused_at};
 
-/// The largest number of fields, fragments multiplied out.
+/// The largest number of fields, with fragments expanded.
 const MAX_FIELDS: u64 = 10_000;
-/// The same for a caller who has not signed in.
+/// The same for an unauthenticated caller.
 const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
-/// The largest number of aliases: without a limit a request could ask the same a thousand times
-/// under a thousand names.
+/// The largest number of aliases: without a limit, a request could ask for the same field a
+/// thousand times under a thousand names.
 const MAX_ALIASES: u64 = 500;
 /// The largest number of fields that compute instead of reading rows.
 const MAX_HEAVY: u64 = 20;
-/// The largest cost of what is asked of the schema itself. A client's full introspection costs a
-/// third of it.
+/// The largest cost of introspection. A client's full introspection costs a third of it.
 const MAX_INTROSPECTION: u64 = 1_000_000;
-/// How deep selections and fragments may nest together. What stays below is counted by the
-/// library, field by field.
+/// How deep selections and fragments together may nest. Within this limit, the library counts depth
+/// field by field.
 const MAX_NESTING: usize = 32;
-/// The largest numbers of operations and fragments in one document. Clients send one, and a few.
+/// The largest numbers of operations and of fragments in one document. Clients send one operation
+/// and a few fragments.
 const MAX_OPERATIONS: usize = 50;
 const MAX_FRAGMENTS: usize = 100;
 
 /// How much a selection asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
-    /// Spreads included: following them costs as much, whatever is at their end.
+    /// Includes spreads: following one costs as much as a field, whatever it leads to.
     fields: u64,
     aliases: u64,
     /// Fields that compute.
     pub(super) heavy: u64,
-    /// What is asked of the schema itself.
+    /// The cost of introspection.
     pub(super) introspection: u64,
-    /// How deep it nests.
+    /// The nesting depth.
     depth: usize,
 }
 
@@ -89,7 +89,7 @@ impl Amount {
     }
 }
 
-/// How much a document asks for, or why that is too much.
+/// Counts how much a document asks for, or refuses one that asks for too much.
 pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerResult<Amount> {
     for (what, found, max) in [
         ("operations", document.operations.iter().count(), MAX_OPERATIONS),
@@ -168,7 +168,7 @@ impl<'a> Counter<'a> {
         depth: usize,
         within: Within,
     ) -> ServerResult<Amount> {
-        // A fragment that spreads itself is too deep as well.
+        // A fragment that spreads itself is refused here as too deep.
         if depth >= MAX_NESTING {
             return Err(too_deep(at));
         }

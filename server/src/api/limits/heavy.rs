@@ -1,5 +1,5 @@
-//! The fields that compute instead of reading rows. A request that holds one is executed away from
-//! the event loop (see `aside`), and may hold only a few.
+//! The fields that compute instead of reading rows. A request with such a field is executed off the
+//! event loop (see `aside`), and may contain only a few.
 
 /// Names of expensive fields, whichever type they belong to.
 pub(super) const FIELDS: [&str; 14] = [
@@ -19,7 +19,7 @@ pub(super) const FIELDS: [&str; 14] = [
     "deployModule",
 ];
 
-/// Whether a field of that name is one of them.
+/// Whether a field of this name is expensive.
 pub(super) fn is(name: &str) -> bool {
     FIELDS.contains(&name)
 }

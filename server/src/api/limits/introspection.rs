@@ -1,24 +1,24 @@
-//! What a question about the schema itself costs.
+//! The cost of introspection.
 //!
-//! `__schema { types { fields { type { fields ... } } } }` multiplies at each list, and the
-//! library counts each of its fields as one. Here a list counts as often as it is long in a schema
-//! of this size, and lists that lead from types to types nest only so deep.
+//! `__schema { types { fields { type { fields ... } } } }` multiplies at each list, and
+//! async-graphql counts each of its fields as one. Here a list is weighted with its length in a
+//! schema of this size, and lists that lead from types to types may nest only to a fixed depth.
 
-/// What a selection is asked of.
+/// What a selection reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Within {
-    /// What the schema describes.
+    /// Data that the schema describes.
     Data,
-    /// The schema, with the number of lists of fields or types around the selection.
+    /// The schema itself, with the number of lists of fields or types around the selection.
     Schema(u8),
 }
 
 impl Within {
-    /// The largest number of lists that lead from types to types within each other: those of a
-    /// client's full introspection nest once.
+    /// The deepest nesting of lists that lead from types to types: in a client's full introspection
+    /// they nest once.
     pub(super) const MAX_LISTS: u8 = 2;
 
-    /// What the selection of a field is asked of; None if that nests too deep.
+    /// What the selection of this field reads; None if it nests too deep.
     pub(super) fn enter(self, field: &str) -> Option<Self> {
         match self {
             Self::Data if matches!(field, "__schema" | "__type") => Some(Self::Schema(0)),
@@ -32,7 +32,7 @@ impl Within {
         }
     }
 
-    /// What a field costs whose selection is asked of `self` and costs `inner`.
+    /// The cost of a field whose selection reads `self` and costs `inner`.
     pub(super) fn cost(self, around: Self, field: &str, inner: u64) -> u64 {
         match (around, self) {
             (Self::Data, Self::Data) => inner,
@@ -41,7 +41,7 @@ impl Within {
     }
 }
 
-/// How long a list of the schema is, about.
+/// The approximate length of a list in the schema.
 fn length(field: &str) -> u64 {
     match field {
         "types" => 250,

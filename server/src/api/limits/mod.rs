@@ -1,11 +1,11 @@
-//! What a request may ask for, judged before anything is done with it, and how large its answer
-//! may become while it is made.
+//! Limits on a request, checked before anything else is done with it, and on the size of its answer
+//! while it is built.
 //!
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
-//! - `introspection`: what questions about the schema cost; `heavy`: the fields that compute
-//! - `budget`: the answer's size; `pace`: an answer that takes long lets other tasks run
-//! - depth and complexity are the library's to compute and compared here, so that the refusal names
+//! - `introspection`: the cost of introspection; `heavy`: the fields that compute
+//! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks
+//! - depth and complexity are computed by the library and compared here, so that the refusal names
 //!   both numbers
 
 use std::{any::TypeId, sync::Arc};
@@ -30,15 +30,15 @@ mod introspection;
 mod pace;
 mod text;
 
-/// How deep a request may nest: a client's full introspection needs 13.
+/// How deep a request may nest; a client's full introspection needs 13.
 const MAX_DEPTH: usize = 16;
-/// The largest cost of a request, lists multiplied out.
+/// The largest cost of a request, with lists multiplied out.
 const MAX_COMPLEXITY: usize = 60_000;
-/// A document of more bytes is parsed away from the event loop, and so are variables with more
-/// bytes of text executed: they may hold templates, which take a while to judge.
+/// A larger document (in bytes) is parsed off the event loop. A request whose variables hold more
+/// bytes of text is executed off it: they may contain templates, which take a while to check.
 const LARGE: usize = 16 * 1024;
 
-/// Refuses a request that is too large in one of these ways.
+/// Refuses a request that exceeds one of these limits.
 pub(super) struct Limits;
 
 impl ExtensionFactory for Limits {
@@ -47,8 +47,8 @@ impl ExtensionFactory for Limits {
     }
 }
 
-/// Whether a request is to be executed away from the event loop: it computes, asks of the schema,
-/// or is long, it or its variables. What exceeds a limit is not: it is refused at once.
+/// Whether to execute a request off the event loop: it computes, introspects, or is large, itself
+/// or its variables. A request over a limit is not: it is refused at once.
 pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> bool {
     let is_stranger = is_stranger(request);
     if text_limits(is_stranger).check(&request.query).is_err() {
@@ -63,7 +63,7 @@ pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> b
     amount.is_ok_and(|amount| amount.heavy > 0 || (amount.introspection > 0 && may_ask))
 }
 
-/// Whether the texts in these values are long together.
+/// Whether the texts in these values are large in total.
 fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
     let mut left: Vec<&Value> = values.collect();
     let mut bytes = 0;
@@ -85,8 +85,8 @@ fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
     false
 }
 
-/// Whether the operation that a request selects is a subscription. A document that cannot be read
-/// is one: whoever executes it says why.
+/// Whether the operation that a request selects is a subscription. A document that cannot be parsed
+/// counts as one: its execution reports the error.
 pub(super) fn is_subscription(request: &mut Request) -> bool {
     is_of(OperationType::Subscription, request)
 }
@@ -122,7 +122,7 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
     if is_stranger { text::STRANGER } else { text::SIGNED_IN }
 }
 
-/// Judges one request, and follows its answer.
+/// Checks one request, and follows its answer.
 #[derive(Default)]
 struct Judge {
     budget: budget::Budget,
@@ -140,7 +140,7 @@ impl Extension for Judge {
         let mut request = next.run(ctx, request).await?;
         let is_stranger = is_stranger(&request);
         text_limits(is_stranger).check(&request.query)?;
-        // It is parsed once, here.
+        // The request is parsed once, here.
         let document =
             request.parsed_query().map_err(|error| with_code(error, "GRAPHQL_PARSE_FAILED"))?;
         let amount = document::count(document, is_stranger)?;
@@ -195,8 +195,8 @@ impl Extension for Judge {
         next: NextResolve<'_>,
     ) -> ServerResult<Option<Value>> {
         let is_stranger = ctx.data_opt::<Viewer>().is_none();
-        // Introspection is executed away from the event loop, and needs the least memory where it
-        // goes on to its end.
+        // Introspection is executed off the event loop, and needs the least memory if it runs
+        // without interruption.
         if !info.is_for_introspection {
             self.pace.rest(clock(ctx)).await;
         }
@@ -208,7 +208,7 @@ impl Extension for Judge {
     }
 }
 
-/// None where the schema is only written down.
+/// None when the schema is only exported as text.
 fn clock<'a>(ctx: &'a ExtensionContext<'_>) -> Option<&'a Clock> {
     ctx.data_opt::<Commands>().map(|commands| &commands.clock)
 }
@@ -222,7 +222,7 @@ fn refused_at(text: String, limit: usize, at: Pos) -> ServerError {
     ServerError { locations: vec![at], ..refused(text, limit) }
 }
 
-/// The refusal of a text that is no document.
+/// The refusal of a text that is not a document.
 fn unparsed(text: String) -> ServerError {
     with_code(ServerError::new(text, None), "GRAPHQL_PARSE_FAILED")
 }

@@ -1,7 +1,7 @@
-//! An answer that takes long lets other tasks run.
+//! Makes a slow answer yield to other tasks.
 //!
-//! By time alone: the loaders collect what the values of one turn ask for, so an answer that is made
-//! in one turn costs a statement for each loader, and each further turn costs them again.
+//! It yields by elapsed time alone: the loaders collect the keys of one turn, so an answer built in
+//! one turn costs one statement per loader, and each further turn costs them again.
 
 use std::{
     pin::pin,
@@ -11,15 +11,15 @@ use std::{
 
 use crate::clock::Clock;
 
-/// The longest turn. The page of a list takes a small part of it.
+/// The longest turn. A page of a list takes a small part of it.
 const MAX_TURN: Duration = Duration::from_millis(10);
 
-/// The turn of one execution that is under way.
+/// The current turn of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<Option<Instant>>);
 
 impl Pace {
-    /// Executes, and notes when each turn begins.
+    /// Executes, and records when each turn begins.
     pub(super) async fn follow<T>(
         &self,
         clock: Option<&Clock>,
@@ -33,8 +33,8 @@ impl Pace {
         .await
     }
 
-    /// Waits for the next turn if this one has lasted for long. The values of a list are made side
-    /// by side: a turn ends when all of them wait, so each one asks.
+    /// Yields if this turn has lasted too long. The values of a list are built concurrently: a turn
+    /// ends when all of them wait, so each one checks.
     pub(super) async fn rest(&self, clock: Option<&Clock>) {
         if clock.is_some_and(|clock| self.is_over(clock)) {
             tokio::task::yield_now().await;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
 
-    /// How many of five values are made when another task first runs, each taking that long.
+    /// How many of five values are built before another task first runs, if each takes that long.
     async fn made_in_a_turn(each: Duration) -> usize {
         let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
         let (clock, pace, made) = (manual.clock(), Pace::default(), AtomicUsize::new(0));

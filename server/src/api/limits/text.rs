@@ -1,26 +1,26 @@
-//! The text of a document, judged before the parser sees it: its length, its tokens, and how deep
-//! its brackets nest. One pass over the bytes, without recursion and without memory of its own.
+//! Checks the text of a document before it is parsed: its length, its number of tokens, and how
+//! deep its brackets nest. One pass over the bytes, without recursion or allocation.
 
 use async_graphql::{ServerError, ServerResult};
 
 use super::refused;
 
-/// The largest number of brackets that may be open at once, values included: the parser, and all
-/// code that walks values, goes down one step of the stack for each.
+/// The largest number of brackets that may be open at once, including those in values: the parser,
+/// and all code that walks values, recurses once for each.
 const MAX_OPEN_BRACKETS: usize = 100;
 
-/// What the text of a document may hold.
+/// Limits on the text of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextLimits {
-    /// Bytes, if they are limited here. The size of the whole request is limited by the transport.
+    /// Bytes; None leaves it to the transport, which limits the size of the whole request.
     pub(super) max_bytes: Option<usize>,
-    /// Names, numbers, texts and punctuators.
+    /// Names, numbers, strings and punctuators.
     pub(super) max_tokens: usize,
 }
 
-/// A text from a person or program that has signed in.
+/// A text from an authenticated caller.
 pub(super) const SIGNED_IN: TextLimits = TextLimits { max_bytes: None, max_tokens: 50_000 };
-/// A text from a caller who has not: enough for `me`, and cheap to refuse.
+/// A text from an unauthenticated caller: enough for `me`, and cheap to refuse.
 pub(super) const STRANGER: TextLimits = TextLimits { max_bytes: Some(4 * 1024), max_tokens: 1_000 };
 
 impl TextLimits {
@@ -62,7 +62,7 @@ impl TextLimits {
     }
 }
 
-/// Where a pass over a text is.
+/// The position of a pass over a text.
 struct Scan<'a> {
     rest: &'a [u8],
     open: usize,
@@ -70,7 +70,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Takes one token, or one byte between tokens; false at the end.
+    /// Consumes one token, or one byte between tokens; false at the end.
     fn step(&mut self) -> ServerResult<bool> {
         let Some((byte, behind)) = self.rest.split_first() else { return Ok(false) };
         let mut behind = behind;
@@ -117,13 +117,13 @@ fn unended() -> ServerError {
     super::unparsed("a text that begins with three quotes does not end".to_owned())
 }
 
-/// What follows a comment.
+/// The text after a comment.
 fn comment(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
     end.and_then(|end| text.get(end..)).unwrap_or_default()
 }
 
-/// What follows a string in quotes.
+/// The text after a string in quotes.
 fn string(mut text: &[u8]) -> &[u8] {
     loop {
         text = match text {
@@ -134,7 +134,7 @@ fn string(mut text: &[u8]) -> &[u8] {
     }
 }
 
-/// What follows a string in three quotes each, if it ends.
+/// The text after a string in triple quotes, if it is closed.
 fn block_string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         text = match text {

@@ -1,4 +1,4 @@
-//! The past: backfills, and how long history is kept.
+//! Backfills, and how long history is kept.
 
 use async_graphql::{Context, Object};
 use serde_json::json;
@@ -15,15 +15,15 @@ use crate::{
     commands::{Call, Manner, Wanted},
 };
 
-/// Orders about the past.
+/// Mutations of backfills and retention.
 #[derive(Default)]
 pub(crate) struct OrderingPast;
 
-/// Orders about the past.
+/// Mutations of backfills and retention.
 #[Object]
 impl OrderingPast {
-    /// Runs a schedule for instants of the past: what `previewBackfill` says, written down now and
-    /// run one after the other, `concurrency` (1 to 100) at once. Paused schedules, too.
+    /// Runs a schedule for past instants: the ones that `previewBackfill` selects, fixed now and
+    /// run in order, at most `concurrency` (1 to 100) at once. Works for paused schedules, too.
     #[expect(clippy::too_many_arguments, reason = "a backfill is ordered with so many")]
     async fn create_backfill(
         &self,
@@ -57,7 +57,7 @@ impl OrderingPast {
         BackfillPayload::of(cx, ordered).await
     }
 
-    /// Starts no more of its runs until it is resumed; those that are alive go on.
+    /// Pauses a backfill: it starts no more runs until it is resumed; live runs continue.
     async fn pause_backfill(
         &self,
         cx: &Context<'_>,
@@ -70,7 +70,7 @@ impl OrderingPast {
         BackfillPayload::of(cx, ordered).await
     }
 
-    /// Lets it go on.
+    /// Resumes a paused backfill.
     async fn resume_backfill(
         &self,
         cx: &Context<'_>,
@@ -83,8 +83,7 @@ impl OrderingPast {
         BackfillPayload::of(cx, ordered).await
     }
 
-    /// Stops it for good: what waits for its turn never runs, runs that are alive are asked to
-    /// stop.
+    /// Stops a backfill for good: waiting instants never run, and live runs are cancelled.
     async fn cancel_backfill(
         &self,
         cx: &Context<'_>,
@@ -98,8 +97,8 @@ impl OrderingPast {
         BackfillPayload::of(cx, ordered).await
     }
 
-    /// Says for how many days a namespace keeps what has settled, 1 to 3650; null is as the server
-    /// is configured. What is older goes with the next round: see `retentionPreview`.
+    /// Sets for how many days a namespace keeps settled history, 1 to 3650; null is the server's
+    /// configuration. The next retention round removes older history: see `retentionPreview`.
     async fn set_namespace_retention(
         &self,
         cx: &Context<'_>,

@@ -1,4 +1,4 @@
-//! One order for many: the mutations that take a search instead of a key.
+//! Bulk operations: the mutations that take a search instead of an id.
 
 use async_graphql::{Context, InputObject, MaybeUndefined, Object, SimpleObject};
 use serde_json::json;
@@ -19,17 +19,18 @@ use crate::{
     commands::{BadInput, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
 };
 
-/// What an order costs, beside the ten that its answer shows: so a request holds a handful.
+/// What a bulk operation costs beside the ten objects that its answer shows, so that a request may
+/// hold only a few.
 const MANY: usize = 10_000;
 
-/// Orders for many. Each is carried out one by one: some may be refused while others are done.
+/// Bulk operations. Objects are processed one by one: some may be refused while others succeed.
 #[derive(Default)]
 pub(crate) struct OrderingMany;
 
-/// Orders for many.
+/// Bulk operations.
 #[Object]
 impl OrderingMany {
-    /// Pauses all schedules that a search finds.
+    /// Pauses all schedules that match a search.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn pause_schedules(
         &self,
@@ -47,7 +48,7 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Resumes all schedules that a search finds. One that is not paused stays as it is.
+    /// Resumes all schedules that match a search. Schedules that are not paused stay as they are.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn resume_schedules(
         &self,
@@ -64,14 +65,14 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Leaves out the next fires of all schedules that a search finds. Those that are paused or have
+    /// Skips the next fires of all schedules that match a search. Schedules that are paused or have
     /// no fire left are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn skip_next_of_schedules(
         &self,
         cx: &Context<'_>,
         which: ManyInput,
-        #[graphql(default = 1, desc = "Of each, 1 to 100.")] count: i32,
+        #[graphql(default = 1, desc = "Per schedule, 1 to 100.")] count: i32,
         reason: String,
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -83,7 +84,7 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Runs all schedules that a search finds once, beside their timing.
+    /// Runs all schedules that match a search once, in addition to their timing.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn trigger_schedules(
         &self,
@@ -103,8 +104,8 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Changes all schedules that a search finds, each as `updateSchedule` would. Those that a module
-    /// declares are refused.
+    /// Changes all schedules that match a search, each as `updateSchedule` would. Schedules
+    /// declared by a module are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn update_schedules(
         &self,
@@ -123,7 +124,7 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Deletes all schedules that a search finds. Those that a module declares are refused.
+    /// Deletes all schedules that match a search. Schedules declared by a module are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn delete_schedules(
         &self,
@@ -139,7 +140,7 @@ impl OrderingMany {
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Cancels all runs that a search finds. Those that have settled are refused.
+    /// Cancels all runs that match a search. Settled runs are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn cancel_runs(
         &self,
@@ -155,7 +156,7 @@ impl OrderingMany {
         RunsPayload::of(cx, done, which.dry_run).await
     }
 
-    /// Does all runs again that a search finds. Those that have not settled are refused.
+    /// Retries all runs that match a search. Runs that have not settled are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn retry_runs(
         &self,
@@ -171,22 +172,23 @@ impl OrderingMany {
     }
 }
 
-/// All that a search finds, 10,000 at the most.
+/// Selects all objects that match a search; at most 10,000.
 #[derive(InputObject)]
 pub(crate) struct ManyInput {
     #[graphql(default = "default")]
     namespace: String,
     /// In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`.
     search: String,
-    /// Only count them and show the first.
+    /// Only count them, and show the first.
     #[graphql(default = false)]
     dry_run: bool,
-    /// How many are meant, as `dryRun` counted them; another number is a CONFLICT.
+    /// The number that the caller expects, as `dryRun` counted it; fails with CONFLICT if the
+    /// number differs.
     expected_count: Option<i32>,
 }
 
 impl ManyInput {
-    /// The order as its key remembers it: which ones, and what is done to them.
+    /// The call as its key remembers it: the selection and the operation.
     fn call(
         &self,
         name: &str,
@@ -211,22 +213,22 @@ pub(crate) struct ChangeSchedulesInput {
     add_tags: Vec<String>,
     #[graphql(default)]
     remove_tags: Vec<String>,
-    /// A zone for the timing as it is: IANA name.
+    /// Replaces the zone of the current timing: IANA name.
     zone: Option<String>,
-    /// All of them: what is not named is taken away.
+    /// The complete list: calendars not named here are removed.
     calendars: Option<Vec<String>>,
     /// An existing workflow's name.
     workflow: Option<String>,
     misfire: Option<MisfireInput>,
     overlap: Option<OverlapPolicy>,
-    /// Null makes it the usual 100; another overlap policy takes it away.
+    /// Null resets it to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     group: MaybeUndefined<String>,
     priority: Option<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     start_deadline_seconds: MaybeUndefined<i64>,
-    /// Null takes it away.
+    /// Null removes it.
     retention_days: MaybeUndefined<i64>,
 }
 
@@ -249,38 +251,38 @@ impl From<ChangeSchedulesInput> for ManyEdit {
     }
 }
 
-/// What became of an order for many schedules.
+/// The outcome of a bulk operation on schedules.
 #[derive(SimpleObject)]
 pub(crate) struct SchedulesPayload {
     #[graphql(flatten)]
     outcome: Outcome,
-    /// The first ten that were found, as they are now.
+    /// The first ten matches in their current state.
     sample: Vec<Schedule>,
 }
 
-/// What became of an order for many runs.
+/// The outcome of a bulk operation on runs.
 #[derive(SimpleObject)]
 pub(crate) struct RunsPayload {
     #[graphql(flatten)]
     outcome: Outcome,
-    /// The first ten that were found, as they are now.
+    /// The first ten matches in their current state.
     sample: Vec<Run>,
 }
 
-/// What became of an order for many.
+/// The outcome of a bulk operation.
 #[derive(SimpleObject)]
 pub(crate) struct Outcome {
-    /// Whether they were only counted.
+    /// Whether the matches were only counted.
     dry_run: bool,
-    /// How many were found.
+    /// How many objects matched.
     matched: u64,
-    /// There are more than may be ordered at once; `matched` has stopped counting.
+    /// More objects match than one operation allows; `matched` stopped counting.
     too_many: bool,
-    /// For how many it was done.
+    /// How many succeeded.
     done: u64,
-    /// For how many it was refused.
+    /// How many were refused.
     refused: u64,
-    /// The first hundred of these.
+    /// The first hundred refusals.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
     /// How many are left because the request ran out of time or the database became unreachable.
@@ -292,7 +294,7 @@ pub(crate) struct Outcome {
 #[derive(SimpleObject)]
 pub(crate) struct OrderRefusal {
     id: Uuid,
-    /// As in `extensions.code` of an order for it alone.
+    /// The `extensions.code` that a request for this object alone would get.
     code: String,
     message: String,
 }

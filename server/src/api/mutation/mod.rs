@@ -1,9 +1,10 @@
-//! What can be changed of schedules and of what they do. Each part is a part of the root.
+//! Mutations of schedules and of what they do. Each module adds its fields to the root.
 //!
-//! - `schedules`, `workflows`: what is to be run when; `operating`: how operators handle it
-//! - `runs`, `backfills`: what happens, what is to happen again
-//! - `many`: one order for all that a search finds
-//! - `nodes`: server processes; `test_call`: a target tried once
+//! - `schedules`, `workflows`: what runs, and when; `operating`: pausing, resuming, skipping and
+//!   triggering
+//! - `runs`, `backfills`: cancelling and repeating runs
+//! - `many`: bulk operations on everything that matches a search
+//! - `nodes`: server processes; `test_call`: a one-off call of a target
 
 mod backfills;
 mod many;

@@ -1,4 +1,4 @@
-//! Nodes: drained for maintenance, and taken into service again.
+//! Draining and undraining nodes.
 
 use async_graphql::{Context, Object, SimpleObject};
 use serde_json::json;
@@ -9,11 +9,11 @@ use crate::{
     commands::Call,
 };
 
-/// Orders about server processes.
+/// Mutations of nodes.
 #[derive(Default)]
 pub(crate) struct OrderingNodes;
 
-/// Orders about server processes.
+/// Mutations of nodes.
 #[Object]
 impl OrderingNodes {
     /// Drains a node: from its next heartbeat on, it claims no fires and takes no runs. Work that
@@ -32,7 +32,7 @@ impl OrderingNodes {
         Ok(ServerNodePayload { node: Node::one(cx, id).await? })
     }
 
-    /// Takes a drained node into service again. For administrators of the instance.
+    /// Puts a drained node back into service. For administrators of the instance.
     async fn undrain_node(
         &self,
         cx: &Context<'_>,
@@ -47,7 +47,7 @@ impl OrderingNodes {
     }
 }
 
-/// A node as a command left it.
+/// A node after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct ServerNodePayload {
     node: Node,

@@ -1,4 +1,4 @@
-//! Schedules as operators handle them: paused, resumed, skipped, run by hand, and their buffers.
+//! Operating schedules: pause, resume, skip, trigger, and their buffers.
 
 use async_graphql::{Context, Object};
 use serde_json::json;
@@ -15,14 +15,14 @@ use crate::{
     commands::{ByHand, Call},
 };
 
-/// Orders about what schedules do.
+/// Mutations that operate schedules.
 #[derive(Default)]
 pub(crate) struct Operating;
 
-/// Orders about what schedules do.
+/// Mutations that operate schedules.
 #[Object]
 impl Operating {
-    /// Stops it from firing. Runs in flight are not touched.
+    /// Stops a schedule from firing. Runs in flight are not affected.
     async fn pause_schedule(
         &self,
         cx: &Context<'_>,
@@ -39,7 +39,8 @@ impl Operating {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Lets it fire again. `missed` says what becomes of the fires that fell into the pause.
+    /// Resumes a paused schedule. `missed` determines what becomes of the fires that fell into the
+    /// pause.
     async fn resume_schedule(
         &self,
         cx: &Context<'_>,
@@ -72,8 +73,8 @@ impl Operating {
         Ok(SkipPayload { schedule: schedule(cx, skipped.id).await?, skipped_at })
     }
 
-    /// Runs it once, beside its timing: now, or as of an instant. `context` is laid over the
-    /// schedule's, key by key.
+    /// Runs a schedule once in addition to its timing: now, or as of a given instant. `context` is
+    /// merged into the schedule's, and its keys take precedence.
     async fn trigger_schedule(
         &self,
         cx: &Context<'_>,
@@ -92,8 +93,8 @@ impl Operating {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Takes fires out of a schedule's buffer, all or those that are named: each is skipped, and
-    /// says who did it.
+    /// Removes fires from a schedule's buffer, all or the given ones. The ledger shows them as
+    /// skipped, and by whom.
     async fn purge_buffer(
         &self,
         cx: &Context<'_>,
@@ -109,8 +110,8 @@ impl Operating {
         BufferPayload::of(cx, done).await
     }
 
-    /// Puts the named fires at the head of a schedule's buffer, in that order; the others follow
-    /// as they are.
+    /// Moves the given fires to the head of a schedule's buffer, in that order; the others follow
+    /// in their current order.
     async fn reorder_buffer(
         &self,
         cx: &Context<'_>,

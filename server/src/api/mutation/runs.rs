@@ -1,4 +1,4 @@
-//! Runs: cancelled, and done again.
+//! Cancelling and repeating runs.
 
 use async_graphql::{Context, Object};
 use serde_json::json;
@@ -9,11 +9,11 @@ use crate::{
     commands::Call,
 };
 
-/// Orders about runs.
+/// Mutations of runs.
 #[derive(Default)]
 pub(crate) struct OrderingRuns;
 
-/// Orders about runs.
+/// Mutations of runs.
 #[Object]
 impl OrderingRuns {
     /// Cancels a run: immediately if it is waiting, or through its node if it is at work.

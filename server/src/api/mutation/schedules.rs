@@ -1,4 +1,4 @@
-//! Schedules: made, edited, rolled back, deleted.
+//! Creating, editing, rolling back, deleting and restoring schedules.
 
 use async_graphql::{Context, Object};
 use serde_json::json;
@@ -15,11 +15,11 @@ use crate::{
     commands::{Call, Rollback, Undelete},
 };
 
-/// Orders about what schedules are.
+/// Mutations of schedules' definitions.
 #[derive(Default)]
 pub(crate) struct OrderingSchedules;
 
-/// Orders about what schedules are.
+/// Mutations of schedules' definitions.
 #[Object]
 impl OrderingSchedules {
     async fn create_schedule(
@@ -34,7 +34,7 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Makes 1 to 1000 schedules, all or none; a refusal names the one that cannot be made, as in
+    /// Creates 1 to 1000 schedules, all or none; an error names the input that it concerns, as in
     /// `inputs[3].timing.zone`.
     #[graphql(complexity = "inputs.len() + child_complexity")]
     async fn create_schedules(
@@ -63,13 +63,13 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Makes a new version with the definition of an earlier one. It begins anew from now.
+    /// Creates a new version with the definition of an earlier one. Its timing applies from now on.
     async fn rollback_schedule(
         &self,
         cx: &Context<'_>,
         id: Uuid,
         to_version: i32,
-        #[graphql(desc = "The version in force; a newer one in the database is a CONFLICT.")]
+        #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
         reason: Option<String>,
         idempotency_key: Option<String>,
@@ -82,13 +82,13 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Brings a deleted schedule back, with its own workflow. It fires from now on, and is paused
-    /// if it was paused when it was deleted.
+    /// Restores a deleted schedule together with its own workflow. It fires from now on, unless it
+    /// was paused when it was deleted: then it stays paused.
     async fn undelete_schedule(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "Another name, where the one that it had is taken.")] name: Option<String>,
+        #[graphql(desc = "A new name, if its old one is taken.")] name: Option<String>,
         reason: Option<String>,
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
@@ -100,13 +100,13 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// It fires no more; its history stays. Its own workflow goes with it. Both can be brought back
+    /// Deletes a schedule together with its own workflow; its history stays. Both can be restored
     /// for a week: see `deletedSchedules`.
     async fn delete_schedule(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
         reason: Option<String>,
         idempotency_key: Option<String>,

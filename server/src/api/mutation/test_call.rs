@@ -1,4 +1,4 @@
-//! A target tried once, without a schedule.
+//! A one-off call of a target, without a schedule.
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 use serde_json::Value;
@@ -16,16 +16,16 @@ use crate::{
     target::Outcome,
 };
 
-/// A target tried once.
+/// A one-off call of a target.
 #[derive(Default)]
 pub(crate) struct OrderingTests;
 
-/// A target tried once.
+/// A one-off call of a target.
 #[Object]
 impl OrderingTests {
-    /// Carries out a target once, now, without a schedule and without a run, from the node that
-    /// answers. It has the effects that an attempt has. Nothing of it is kept but its entry in the
-    /// audit log, so a call that is repeated with the same idempotency key is a CONFLICT. For editors.
+    /// Executes a target once, now, without a schedule or a run, on the node that answers. It has
+    /// the same effects as an attempt. Only its audit log entry is kept, so repeating a call with
+    /// the same idempotency key fails with CONFLICT. For editors.
     async fn test_call(
         &self,
         cx: &Context<'_>,
@@ -41,36 +41,36 @@ impl OrderingTests {
     }
 }
 
-/// A target to be tried.
+/// A target to try.
 #[derive(InputObject)]
 pub(crate) struct TestCallInput {
-    /// The namespace whose secrets it may name.
+    /// The namespace whose secrets it may use.
     #[graphql(default = "default")]
     namespace: String,
     target: TargetInput,
-    /// What templates call `context`.
+    /// The value of `context` in templates.
     context: Option<Value>,
     /// More than 0 and at most 20.
     #[graphql(default_with = "10.0")]
     timeout_seconds: f64,
-    /// The schedule that is edited, if one is: the mask `***` stands for a value of its task.
+    /// The schedule being edited, if any: the mask `***` keeps the value of its task.
     schedule_id: Option<Uuid>,
 }
 
-/// What a target did.
+/// The result of calling a target.
 #[derive(SimpleObject)]
 pub(crate) struct TestCallPayload {
     succeeded: bool,
-    /// Why it ended badly, secrets masked.
+    /// Why it failed, with secrets masked.
     error: Option<String>,
     /// The exit code of a program.
     exit_code: Option<i32>,
-    /// The status of an answer to a request.
+    /// The HTTP status of the response.
     http_status: Option<i32>,
     duration_ms: Long,
-    /// What the target gave back, secrets masked.
+    /// The target's output, with secrets masked.
     output: Option<Value>,
-    /// What it wrote, secrets masked: the first 200 lines.
+    /// The log lines that it wrote, with secrets masked; the first 200.
     log: Vec<String>,
 }
 

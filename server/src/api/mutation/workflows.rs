@@ -17,11 +17,11 @@ use crate::{
     commands::{Call, GroupEdit},
 };
 
-/// Orders about what schedules share.
+/// Mutations of workflows, calendars and concurrency groups.
 #[derive(Default)]
 pub(crate) struct OrderingShared;
 
-/// Orders about what schedules share.
+/// Mutations of workflows, calendars and concurrency groups.
 #[Object]
 impl OrderingShared {
     async fn create_workflow(
@@ -36,7 +36,7 @@ impl OrderingShared {
         WorkflowPayload::of(cx, id).await
     }
 
-    /// Runs that have begun keep the definition that they began with.
+    /// Changes a workflow. Runs that have already begun keep the definition that they began with.
     async fn update_workflow(
         &self,
         cx: &Context<'_>,
@@ -49,12 +49,13 @@ impl OrderingShared {
         WorkflowPayload::of(cx, id).await
     }
 
-    /// Refused while a schedule runs it. Its runs in flight end by themselves, its history stays.
+    /// Deletes a workflow. Refused while a schedule uses it. Runs in flight end normally, and its
+    /// history stays.
     async fn delete_workflow(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
         reason: Option<String>,
         idempotency_key: Option<String>,
@@ -81,8 +82,8 @@ impl OrderingShared {
         CalendarPayload::of(cx, saved).await
     }
 
-    /// The schedules that name it obey from their next fire on. One of which it would let no fire
-    /// through any more refuses it.
+    /// Changes a calendar. It applies to the schedules that use it from their next fire on. Refused
+    /// if it would suppress every future fire of one of them.
     async fn update_calendar(
         &self,
         cx: &Context<'_>,
@@ -95,12 +96,12 @@ impl OrderingShared {
         CalendarPayload::of(cx, saved).await
     }
 
-    /// Refused while a schedule names it.
+    /// Deletes a calendar. Refused while a schedule uses it.
     async fn delete_calendar(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
         reason: Option<String>,
         idempotency_key: Option<String>,
@@ -126,7 +127,8 @@ impl OrderingShared {
         ConcurrencyGroupPayload::of(cx, made).await
     }
 
-    /// Runs over a lowered limit go on; no other of the group starts until there is room.
+    /// Changes a concurrency group. Runs over a lowered limit continue; no other run of the group
+    /// starts until there is room.
     async fn update_concurrency_group(
         &self,
         cx: &Context<'_>,
@@ -141,12 +143,12 @@ impl OrderingShared {
         ConcurrencyGroupPayload::of(cx, changed).await
     }
 
-    /// Only one that no schedule names.
+    /// Deletes a concurrency group. Refused while a schedule uses it.
     async fn delete_concurrency_group(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {

@@ -8,23 +8,23 @@ use crate::{api::scalar::Instant, commands::Audited, store::audit};
 pub(crate) struct AuditEvent {
     id: Uuid,
     at: Instant,
-    /// A user's name, a token's after its owner's, `cli`, `system`.
+    /// A user's name, a token's name after its owner's, `cli` or `system`.
     actor: String,
-    /// An address, or `cli`.
+    /// An IP address, or `cli`.
     source: String,
     /// The namespace that it concerns.
     namespace: Option<String>,
-    /// As `schedule.pause`.
+    /// As in `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
     /// The subject's name at that time.
     subject: String,
-    /// In the actor's words.
+    /// The reason that the actor gave.
     reason: Option<String>,
-    /// How it was, secrets masked.
+    /// The state before the change, with secrets masked.
     before: Option<serde_json::Value>,
-    /// How it is since, secrets masked.
+    /// The state after the change, with secrets masked.
     after: Option<serde_json::Value>,
 }
 
@@ -46,20 +46,20 @@ impl From<Audited> for AuditEvent {
     }
 }
 
-/// Which changes.
+/// Selects audit events.
 #[derive(InputObject, Default)]
 pub(crate) struct AuditFilter {
     actor: Option<String>,
-    /// As `schedule.pause`.
+    /// As in `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,
     subject_id: Option<Uuid>,
-    /// By name.
+    /// The subject's name.
     subject: Option<String>,
-    /// At this instant or later.
+    /// Only events at this instant or later.
     after: Option<Instant>,
-    /// Earlier.
+    /// Only events before this instant.
     before: Option<Instant>,
 }
 

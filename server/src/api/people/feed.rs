@@ -13,7 +13,7 @@ use crate::{
     store::feeds,
 };
 
-/// What stands at a feed's address.
+/// The content of a feed.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Kind")]
 pub(crate) enum FeedKind {
@@ -24,12 +24,12 @@ pub(crate) enum FeedKind {
     Badge,
 }
 
-/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address, or a
-/// badge that other pages show.
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its URL, or a badge
+/// to embed in other pages.
 pub(crate) struct CalendarFeed(calendar_feed::Model);
 
-/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address, or a
-/// badge that other pages show. It shows what its owner may see when it is read.
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its URL, or a badge
+/// to embed in other pages. It shows what its owner may see when it is read.
 #[Object]
 impl CalendarFeed {
     async fn id(&self) -> Uuid {
@@ -44,7 +44,7 @@ impl CalendarFeed {
         self.0.kind.into()
     }
 
-    /// Whose schedules it shows; null if its owner may not see those any more.
+    /// The namespace whose schedules it shows; null if its owner may no longer see them.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         if !cx.is_home(self.0.namespace_id) {
             return Ok(None);
@@ -52,12 +52,12 @@ impl CalendarFeed {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?)
     }
 
-    /// The only schedule that it shows.
+    /// The only schedule that it shows, if it is limited to one.
     async fn schedule_id(&self) -> Option<Uuid> {
         self.0.schedule_id
     }
 
-    /// It shows the schedules that this finds.
+    /// The search that selects the schedules it shows.
     async fn search(&self) -> Option<&str> {
         self.0.search.as_deref()
     }
@@ -66,13 +66,14 @@ impl CalendarFeed {
         self.0.created_at.into()
     }
 
-    /// Last use, to the minute.
+    /// Last use, accurate to the minute.
     async fn used_at(&self) -> Option<Instant> {
         self.0.used_at.map(Into::into)
     }
 }
 
-/// A calendar feed to be: of a namespace, of one schedule, or of what a search finds.
+/// A calendar feed to create: of a namespace, of one schedule, or of the schedules that match a
+/// search.
 #[derive(InputObject)]
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.
@@ -81,9 +82,9 @@ pub(crate) struct CreateCalendarFeedInput {
     kind: FeedKind,
     #[graphql(default = "default")]
     namespace: String,
-    /// The only schedule that it shows, by name.
+    /// The name of the only schedule to show.
     schedule: Option<String>,
-    /// It shows the schedules that this finds, such as `tag:billing`.
+    /// A search that selects the schedules to show, such as `tag:billing`.
     search: Option<String>,
     reason: Option<String>,
 }
@@ -95,12 +96,12 @@ impl From<CreateCalendarFeedInput> for NewFeed {
     }
 }
 
-/// A calendar feed that was made.
+/// A calendar feed that was created.
 #[derive(SimpleObject)]
 pub(crate) struct CreateCalendarFeedPayload {
     calendar_feed: CalendarFeed,
-    /// Its address, behind that of the server; whoever has it sees what the feed shows. Shown this
-    /// once: null when the call is repeated.
+    /// Its path below the server's URL; anyone who has it can see what the feed shows. Returned
+    /// only this once: null for a repeated call.
     path: Option<String>,
 }
 
@@ -117,15 +118,15 @@ impl CreateCalendarFeedPayload {
     }
 }
 
-/// More that can be asked about what people have.
+/// Queries of calendar feeds.
 #[derive(Default)]
 pub(crate) struct FeedQuery;
 
-/// More that can be asked about what people have.
+/// Queries of calendar feeds.
 #[Object]
 impl FeedQuery {
-    /// Your calendar feeds by name, 50 at the most; as an administrator of the instance those of
-    /// any user.
+    /// Your calendar feeds by name; administrators of the instance may query those of any user. At
+    /// most 50.
     #[graphql(complexity = "cost(Some(50), None, child_complexity)")]
     async fn calendar_feeds(
         &self,
@@ -142,14 +143,15 @@ impl FeedQuery {
     }
 }
 
-/// More that can be changed about what people have.
+/// Mutations of calendar feeds.
 #[derive(Default)]
 pub(crate) struct FeedMutation;
 
-/// More that can be changed about what people have.
+/// Mutations of calendar feeds.
 #[Object]
 impl FeedMutation {
-    /// Makes a calendar feed of upcoming runs for yourself. Its address is shown this once.
+    /// Creates a calendar feed of upcoming runs for yourself. Its address is returned only this
+    /// once.
     async fn create_calendar_feed(
         &self,
         cx: &Context<'_>,
@@ -162,8 +164,8 @@ impl FeedMutation {
         CreateCalendarFeedPayload::of(cx, made).await
     }
 
-    /// Takes a calendar feed back: its address leads nowhere from now on. One of yours, or as an
-    /// administrator of the instance anybody's.
+    /// Revokes a calendar feed of yours: its address stops working. Administrators of the instance
+    /// may revoke anyone's.
     async fn revoke_calendar_feed(
         &self,
         cx: &Context<'_>,

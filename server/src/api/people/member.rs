@@ -14,17 +14,17 @@ use crate::{
     store::memberships,
 };
 
-/// What a user may do in one namespace.
+/// A user's permissions in one namespace.
 pub(crate) struct Membership(pub(crate) membership::Model);
 
-/// What a user may do in one namespace.
+/// A user's permissions in one namespace.
 #[Object]
 impl Membership {
     async fn user_id(&self) -> Uuid {
         self.0.user_id
     }
 
-    /// Their name.
+    /// The user's name.
     async fn user(&self, cx: &Context<'_>) -> Result<String> {
         let row = cx.rows().load_one(UserRow(self.0.user_id)).await?;
         Ok(row.map(|row| row.name).unwrap_or_default())
@@ -38,7 +38,7 @@ impl Membership {
         self.0.role.into()
     }
 
-    /// Whether they see contexts, outputs and logs. Editors do in any case.
+    /// Whether they may see contexts, outputs and logs. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -48,15 +48,15 @@ impl Membership {
     }
 }
 
-/// What a user is to do in a namespace.
+/// The permissions to give a user in a namespace.
 #[derive(InputObject)]
 pub(crate) struct SetMembershipInput {
-    /// By name.
+    /// The user's name.
     user: String,
-    /// By name.
+    /// The namespace's name.
     namespace: String,
     role: Role,
-    /// Whether they see contexts, outputs and logs.
+    /// Whether they may see contexts, outputs and logs.
     #[graphql(default = false)]
     sees_payloads: bool,
     reason: Option<String>,
@@ -74,7 +74,7 @@ impl From<SetMembershipInput> for NewMembership {
     }
 }
 
-/// A membership as an order left it.
+/// A membership after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct MembershipPayload {
     membership: Membership,
@@ -89,7 +89,7 @@ impl MembershipPayload {
     }
 }
 
-/// Who is no member any more, and of what.
+/// The membership that was removed.
 #[derive(SimpleObject)]
 pub(crate) struct RemoveMembershipPayload {
     user_id: Uuid,

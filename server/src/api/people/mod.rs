@@ -1,7 +1,7 @@
-//! People, what they may do, by what they come in, and what they did.
+//! People, their permissions, their credentials, and their audit trail.
 //!
 //! - `query`, `mutation`: the fields, merged into the roots
-//! - `settings`: what the console keeps for a person
+//! - `settings`: a person's console settings
 //! - `user`, `member`, `session`, `token`, `feed`, `tenant`, `audit`: the nouns
 
 mod audit;

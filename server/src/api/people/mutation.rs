@@ -16,13 +16,13 @@ use crate::{
     model::OwnQuotas,
 };
 
-/// What can be changed about people.
+/// Mutations of users, memberships, sessions, tokens and namespaces.
 #[derive(Default)]
 pub(crate) struct PeopleMutation;
 
 #[Object]
 impl PeopleMutation {
-    /// Adds somebody who signs in with a password.
+    /// Adds a user who signs in with a password.
     async fn create_user(
         &self,
         cx: &Context<'_>,
@@ -32,7 +32,7 @@ impl PeopleMutation {
         let right = cx.owner()?;
         let CreateUserInput { name, password, role, sees_payloads, reason } = input;
         let role = role.map(entity::user::Role::from);
-        // Without the password: what is remembered of a call must not help to guess it.
+        // Without the password: the remembered call must not help to guess it.
         let arguments = json!([name, role.map(told), sees_payloads, reason]).to_string();
         let call = Call::new("createUser", &arguments, idempotency_key)?;
         let password = Some(password.into());
@@ -40,7 +40,7 @@ impl PeopleMutation {
         UserPayload::of(cx, cx.commands().create_user(&right, new, &call).await?).await
     }
 
-    /// Adds an account that has tokens only.
+    /// Adds a service account, which has only tokens.
     async fn create_service_account(
         &self,
         cx: &Context<'_>,
@@ -55,7 +55,7 @@ impl PeopleMutation {
         UserPayload::of(cx, cx.commands().create_user(&right, new, &call).await?).await
     }
 
-    /// Says what a user may do in every namespace; null leaves them what their memberships give.
+    /// Sets a user's role in every namespace; null leaves only what their memberships grant.
     async fn set_user_role(
         &self,
         cx: &Context<'_>,
@@ -122,8 +122,8 @@ impl PeopleMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Makes a user a member of a namespace, or changes what they may do there. For its
-    /// administrators.
+    /// Makes a user a member of a namespace, or changes their permissions there. For administrators
+    /// of the namespace.
     async fn set_membership(
         &self,
         cx: &Context<'_>,
@@ -136,7 +136,7 @@ impl PeopleMutation {
         MembershipPayload::of(cx, member).await
     }
 
-    /// Takes a user out of a namespace. For its administrators.
+    /// Removes a user from a namespace. For administrators of the namespace.
     async fn remove_membership(
         &self,
         cx: &Context<'_>,
@@ -153,7 +153,7 @@ impl PeopleMutation {
         Ok(member.into())
     }
 
-    /// Changes your password. Your other sessions end. Your API tokens go on working unless
+    /// Changes your password. Your other sessions end. Your API tokens continue to work unless
     /// `revokeTokens` is true.
     async fn change_password(
         &self,
@@ -174,7 +174,7 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Gives a user another password. Their sessions end. Their API tokens go on working unless
+    /// Sets a new password for a user. Their sessions end. Their API tokens continue to work unless
     /// `revokeTokens` is true.
     async fn reset_password(
         &self,
@@ -194,8 +194,8 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Ends a session: one of yours, or as an administrator of the instance anybody's. What it has
-    /// open ends within seconds.
+    /// Ends a session of yours; administrators of the instance may end anyone's. Its open
+    /// connections end within seconds.
     async fn revoke_session(
         &self,
         cx: &Context<'_>,
@@ -209,8 +209,8 @@ impl PeopleMutation {
         Ok(true)
     }
 
-    /// Makes a token, which is shown this once: for yourself, or as an administrator of the
-    /// instance for a service account.
+    /// Creates a token for yourself; administrators of the instance may create one for a service
+    /// account. Its secret is returned only this once.
     async fn create_api_token(
         &self,
         cx: &Context<'_>,
@@ -223,7 +223,7 @@ impl PeopleMutation {
         CreateApiTokenPayload::of(cx, made).await
     }
 
-    /// Takes a token back: one of yours, or as an administrator of the instance anybody's.
+    /// Revokes a token of yours; administrators of the instance may revoke anyone's.
     async fn revoke_api_token(
         &self,
         cx: &Context<'_>,
@@ -237,7 +237,7 @@ impl PeopleMutation {
         Ok(DeletePayload { id })
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     async fn create_namespace(
         &self,
         cx: &Context<'_>,
@@ -253,7 +253,7 @@ impl PeopleMutation {
         NamespacePayload::load(cx, id).await
     }
 
-    /// Sets what a namespace may use, all of it at once. For administrators of the instance.
+    /// Sets all quotas of a namespace at once. For administrators of the instance.
     async fn set_namespace_quotas(
         &self,
         cx: &Context<'_>,
@@ -271,7 +271,7 @@ impl PeopleMutation {
         NamespacePayload::load(cx, set.id).await
     }
 
-    /// Gives a namespace another name. Whoever asks for it by the old one finds none.
+    /// Renames a namespace. The old name is no longer found.
     async fn rename_namespace(
         &self,
         cx: &Context<'_>,

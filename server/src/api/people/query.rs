@@ -19,16 +19,16 @@ use crate::{
     store::{Page, memberships, namespaces, sessions, tokens, users},
 };
 
-/// The most sessions of one user that are listed, the latest of them.
+/// The largest number of sessions listed per user; the latest come first.
 const MAX_SESSIONS: u64 = 200;
 
-/// What can be asked about people.
+/// Queries of users, memberships, tokens, sessions and audit events.
 #[derive(Default)]
 pub(crate) struct PeopleQuery;
 
 #[Object]
 impl PeopleQuery {
-    /// The namespaces in which you may do something, in the order in which they were made.
+    /// The namespaces in which you have a role, in order of creation.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn namespaces(
         &self,
@@ -45,8 +45,8 @@ impl PeopleQuery {
         Ok(connection(page, |row| cursor(row.id), |row| Namespace::of(cx, row)))
     }
 
-    /// Everybody, service accounts too, in the order in which they were added. For administrators
-    /// of the instance.
+    /// All users including service accounts, in the order in which they were added. For
+    /// administrators of the instance.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn users(
         &self,
@@ -60,7 +60,7 @@ impl PeopleQuery {
         Ok(connection(page, |row| cursor(row.id), User))
     }
 
-    /// The members of a namespace. For its administrators.
+    /// The members of a namespace. For administrators of the namespace.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn memberships(
         &self,
@@ -77,7 +77,7 @@ impl PeopleQuery {
         Ok(connection(page, |row| cursor(row.user_id), Membership))
     }
 
-    /// Your tokens, or as an administrator of the instance those of all.
+    /// Your tokens; for administrators of the instance, those of all users.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn api_tokens(
         &self,
@@ -98,8 +98,8 @@ impl PeopleQuery {
         Ok(connection(page, |row| cursor(row.id), ApiToken))
     }
 
-    /// The browsers in which you are signed in, the latest first, 200 at the most; as an
-    /// administrator of the instance those of any user.
+    /// The browsers in which you are signed in, the latest first; at most 200. Administrators of
+    /// the instance may query those of any user.
     #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
     async fn sessions(&self, cx: &Context<'_>, user_id: Option<Uuid>) -> Result<Vec<Session>> {
         let who = cx.signed_in()?;
@@ -112,8 +112,8 @@ impl PeopleQuery {
         Ok(rows.into_iter().map(|row| Session::of(row, who.session.as_deref())).collect())
     }
 
-    /// What was changed in a namespace, newest first: for its administrators. Without a namespace
-    /// everything, for administrators of the instance.
+    /// The changes in a namespace, newest first; for administrators of the namespace. Without a
+    /// namespace, all changes; for administrators of the instance.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
     async fn audit_events(
         &self,

@@ -7,22 +7,22 @@ use crate::{api::scalar::Long, commands::UsedQuotas, model::OwnQuotas};
 pub(crate) struct NamespaceQuotas {
     /// Schedules that are not deleted.
     schedules: Quota,
-    /// Fires a minute. What is used is the sum over its schedules, each in its busiest minute.
+    /// Fires a minute. Usage is the sum over its schedules, each in its busiest minute.
     fires_a_minute: Quota,
-    /// Runs at work at the same time.
+    /// Runs at work at once.
     live_runs: Quota,
     /// Bytes of log lines a day. Usage is what the answering node has counted today.
     log_bytes_a_day: Quota,
 }
 
-/// One thing of which a namespace may use so much.
+/// The usage and the limit of one resource.
 #[derive(SimpleObject)]
 pub(crate) struct Quota {
-    /// How much is used.
+    /// The current usage.
     used: Long,
-    /// How much may be used; null is without a limit.
+    /// The limit that applies; null for none.
     limit: Option<Long>,
-    /// What was set for the namespace, 0 for no limit; null is as the server is configured.
+    /// The limit set for the namespace, 0 for none; null uses the server's configuration.
     own: Option<Long>,
 }
 
@@ -34,7 +34,7 @@ impl From<UsedQuotas> for NamespaceQuotas {
             limit: limit.map(Into::into),
             own: own.map(Into::into),
         };
-        // A part of a fire counts.
+        // Rounded up to whole fires.
         let fires = (usage.fires_an_hour + 59).div_euclid(60);
         Self {
             schedules: quota(usage.schedules, limits.schedules, own.schedules),
@@ -45,15 +45,14 @@ impl From<UsedQuotas> for NamespaceQuotas {
     }
 }
 
-/// What a namespace may use: 0 is without a limit, what is absent or null as the server is
-/// configured.
+/// Quotas of a namespace: 0 means no limit; absent or null uses the server's configuration.
 #[derive(InputObject)]
 pub(crate) struct NamespaceQuotasInput {
     /// Schedules that are not deleted.
     schedules: Option<i64>,
     /// Fires a minute.
     fires_a_minute: Option<i64>,
-    /// Runs at work at the same time.
+    /// Runs at work at once.
     live_runs: Option<i64>,
     /// Bytes of log lines a day.
     log_bytes_a_day: Option<i64>,

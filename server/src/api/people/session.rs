@@ -3,19 +3,19 @@ use entity::session;
 
 use crate::api::scalar::Instant;
 
-/// A browser that is signed in.
+/// A browser session.
 #[derive(SimpleObject)]
 pub(crate) struct Session {
-    /// To revoke it by; it opens nothing.
+    /// Used to revoke the session; it does not give access.
     id: String,
-    /// From where it was opened.
+    /// The IP address that it was opened from.
     address: Option<String>,
     began_at: Option<Instant>,
-    /// Last use, to some minutes.
+    /// Last use, accurate to a few minutes.
     used_at: Option<Instant>,
-    /// When it ends if it is not used.
+    /// When it ends unless it is used.
     expires_at: Instant,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this request.
     is_current: bool,
 }
 

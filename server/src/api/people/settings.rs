@@ -17,11 +17,11 @@ use crate::{
     commands::{self, Call, NewView, PersonalSettings, SettingsChange},
 };
 
-/// What people keep for themselves.
+/// Mutations of a user's own settings.
 #[derive(Default)]
 pub(crate) struct SettingsMutation;
 
-/// What people keep for themselves.
+/// Mutations of a user's own settings.
 #[Object]
 impl SettingsMutation {
     /// Changes the settings that the console keeps for you. Absent fields keep their current
@@ -43,7 +43,7 @@ impl SettingsMutation {
         Ok(ViewerSettingsPayload { settings: own(cx).await?.unwrap_or_default() })
     }
 
-    /// Keeps a view for you. One of the same page and name is replaced.
+    /// Saves a view for you. It replaces a view of the same page and name.
     async fn save_view(
         &self,
         cx: &Context<'_>,
@@ -57,7 +57,7 @@ impl SettingsMutation {
         Ok(SavedViewPayload { view: view.into() })
     }
 
-    /// Deletes a view that you have kept.
+    /// Deletes one of your saved views.
     async fn delete_view(
         &self,
         cx: &Context<'_>,
@@ -69,7 +69,7 @@ impl SettingsMutation {
         Ok(DeletePayload { id: cx.commands().delete_view(who, id, &call).await? })
     }
 
-    /// Adds a schedule to your favourites, or takes it away.
+    /// Adds a schedule to your favourites, or removes it.
     async fn set_favourite(
         &self,
         cx: &Context<'_>,
@@ -85,11 +85,11 @@ impl SettingsMutation {
     }
 }
 
-/// What the console keeps for a person.
+/// A user's console settings.
 #[derive(Default)]
 pub(crate) struct ViewerSettings(PersonalSettings);
 
-/// The settings of whoever asks; None for a token.
+/// The caller's settings; None for a token.
 pub(crate) async fn own(cx: &Context<'_>) -> Result<Option<ViewerSettings>> {
     let who = cx.signed_in()?;
     if who.kind != ViewerKind::User {
@@ -100,12 +100,12 @@ pub(crate) async fn own(cx: &Context<'_>) -> Result<Option<ViewerSettings>> {
     Ok(Some(ViewerSettings(settings.unwrap_or_default())))
 }
 
-/// The favourite schedules of whoever asks; none of a token.
+/// The caller's favourite schedules; none for a token.
 pub(crate) async fn favourites(cx: &Context<'_>) -> Result<Vec<Uuid>> {
     Ok(own(cx).await?.map(|settings| settings.0.favourites).unwrap_or_default())
 }
 
-/// What the console keeps for a person.
+/// A user's console settings.
 #[Object]
 impl ViewerSettings {
     async fn theme(&self) -> Theme {
@@ -116,12 +116,12 @@ impl ViewerSettings {
         self.0.density.into()
     }
 
-    /// What happened until then they have seen.
+    /// The user has seen everything up to this instant.
     async fn seen_until(&self) -> Option<Instant> {
         self.0.seen_until.map(Into::into)
     }
 
-    /// Saved views by page and name: 100 at the most.
+    /// Saved views by page and name; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn views(&self) -> Vec<SavedView> {
         self.0.views.iter().cloned().map(Into::into).collect()
@@ -145,7 +145,7 @@ impl ViewerSettings {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Theme")]
 pub(crate) enum Theme {
-    /// As the browser's system has it.
+    /// Follows the operating system.
     System,
     /// Light.
     Light,
@@ -153,7 +153,7 @@ pub(crate) enum Theme {
     Dark,
 }
 
-/// How much of a list fits on a screen.
+/// How densely the console shows lists.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Density")]
 pub(crate) enum Density {
@@ -163,14 +163,14 @@ pub(crate) enum Density {
     Compact,
 }
 
-/// A view of a page that somebody keeps.
+/// A saved view of a page.
 #[derive(SimpleObject)]
 pub(crate) struct SavedView {
     id: Uuid,
     /// The page that it belongs to, as in `schedules`.
     page: String,
     name: String,
-    /// What the page makes of it: the part of its address behind `?`.
+    /// The view's parameters: the part of the page's URL after `?`.
     query: String,
 }
 
@@ -186,34 +186,34 @@ impl From<commands::View> for SavedView {
 pub(crate) struct UpdateMySettingsInput {
     theme: Option<Theme>,
     density: Option<Density>,
-    /// What happened until then you have seen. It never moves back.
+    /// You have seen everything up to this instant. It never moves back.
     seen_until: Option<Instant>,
 }
 
-/// A view to be kept.
+/// A view to save.
 #[derive(InputObject)]
 pub(crate) struct SaveViewInput {
     /// The page that it belongs to, as in `schedules`: 1 to 40 characters.
     page: String,
     /// 1 to 80 characters.
     name: String,
-    /// What the page makes of it: at most 2,000 characters.
+    /// The view's parameters, the part of the page's URL after `?`: at most 2,000 characters.
     query: String,
 }
 
-/// Settings as a command left them.
+/// A user's settings after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct ViewerSettingsPayload {
     settings: ViewerSettings,
 }
 
-/// A saved view as a command left it.
+/// A saved view after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct SavedViewPayload {
     view: SavedView,
 }
 
-/// A schedule that is a favourite now, or is not any more.
+/// A schedule that was added to the favourites or removed from them.
 #[derive(SimpleObject)]
 pub(crate) struct FavouritePayload {
     schedule: Schedule,

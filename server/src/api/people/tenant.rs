@@ -9,26 +9,26 @@ use crate::{
     store::namespaces,
 };
 
-/// The schedules and runs of the namespace are counted.
+/// The cost of quotas: the schedules and runs of the namespace are counted.
 const COUNTED: usize = 20;
 
-/// A tenant: an isolated world of schedules, workflows and runs.
+/// A tenant: an isolated set of schedules, workflows and runs.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Namespace {
     id: Uuid,
     name: String,
-    /// How many days its settled history is kept; null is as the server is configured.
+    /// How many days its settled history is kept; null uses the server's configuration.
     retention_days: Option<i32>,
     created_at: Instant,
-    /// What you may do in it.
+    /// Your role in it.
     role: Option<Role>,
 }
 
-/// A tenant: an isolated world of schedules, workflows and runs.
+/// A tenant: an isolated set of schedules, workflows and runs.
 #[ComplexObject]
 impl Namespace {
-    /// What it may use, and what it uses.
+    /// Its quotas and their usage.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn quotas(&self, cx: &Context<'_>) -> Result<NamespaceQuotas> {
         Ok(cx.commands().used_quotas(self.id, &self.name).await?.into())
@@ -48,7 +48,7 @@ impl Namespace {
     }
 }
 
-/// A namespace as an order left it.
+/// A namespace after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct NamespacePayload {
     namespace: Namespace,

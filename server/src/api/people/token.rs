@@ -47,8 +47,7 @@ impl ApiToken {
         self.0.role.into()
     }
 
-    /// The only queues that a worker may pull from with it; null for a token that is none of a
-    /// worker's.
+    /// The only queues that a worker may pull from with it; null unless it is a worker's token.
     async fn queues(&self) -> Option<Vec<String>> {
         self.0.queues.as_ref().map(|queues| queues.0.clone())
     }
@@ -66,30 +65,30 @@ impl ApiToken {
         self.0.created_at.into()
     }
 
-    /// From then on it is void.
+    /// When it expires.
     async fn expires_at(&self) -> Option<Instant> {
         self.0.expires_at.map(Into::into)
     }
 
-    /// Set when it was taken back.
+    /// When it was revoked.
     async fn revoked_at(&self) -> Option<Instant> {
         self.0.revoked_at.map(Into::into)
     }
 
-    /// Last use, to the minute.
+    /// Last use, accurate to the minute.
     async fn used_at(&self) -> Option<Instant> {
         self.0.used_at.map(Into::into)
     }
 }
 
-/// A token to be.
+/// A token to create.
 #[derive(InputObject)]
 pub(crate) struct CreateApiTokenInput {
     /// Unique; 1 to 64 characters without spaces.
     name: String,
     /// The highest role it may use; at most your own.
     role: Role,
-    /// The only namespace that it opens; without one all that its owner may see.
+    /// The only namespace that it gives access to; if absent, all that its owner may see.
     namespace: Option<String>,
     /// For a worker: the queues that it may pull from, 1 to 32. Such a token gives access to
     /// nothing else, and its role must be at least OPERATOR.
@@ -97,9 +96,9 @@ pub(crate) struct CreateApiTokenInput {
     /// Whether it may see contexts, outputs and logs; effective only if its owner may.
     #[graphql(default = false)]
     sees_payloads: bool,
-    /// From then on it is void.
+    /// When it expires; never if absent.
     expires_at: Option<Instant>,
-    /// The service account that it is to stand for, by name; without one it stands for you.
+    /// The name of the service account that it acts for; you, if absent.
     service_account: Option<String>,
     reason: Option<String>,
 }
@@ -119,11 +118,12 @@ impl From<CreateApiTokenInput> for NewApiToken {
     }
 }
 
-/// A token that was made.
+/// A token that was created.
 #[derive(SimpleObject)]
 pub(crate) struct CreateApiTokenPayload {
     api_token: ApiToken,
-    /// What to send as `Authorization: Bearer`. Shown this once: null when the call is repeated.
+    /// The secret to send as `Authorization: Bearer`. Returned only this once: null for a repeated
+    /// call.
     secret: Option<String>,
 }
 

@@ -16,10 +16,10 @@ use crate::{
     store::tokens,
 };
 
-/// A person who signs in here, or a service account that has tokens only.
+/// A person who signs in here, or a service account, which has only tokens.
 pub(crate) struct User(pub(crate) user::Model);
 
-/// A person who signs in here, or a service account that has tokens only.
+/// A person who signs in here, or a service account, which has only tokens.
 #[Object]
 impl User {
     async fn id(&self) -> Uuid {
@@ -30,17 +30,17 @@ impl User {
         &self.0.name
     }
 
-    /// What they may do in every namespace; ADMIN is an administrator of the instance.
+    /// Their role in every namespace; ADMIN makes them an administrator of the instance.
     async fn role(&self) -> Option<Role> {
         self.0.role.map(Into::into)
     }
 
-    /// Whether they see contexts, outputs and logs in every namespace. Editors do in any case.
+    /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
 
-    /// Whether it is a program's: nobody signs in as it.
+    /// Whether it is a service account, which cannot sign in.
     async fn is_service_account(&self) -> bool {
         self.0.is_service
     }
@@ -49,7 +49,7 @@ impl User {
         self.0.created_at.into()
     }
 
-    /// Set when they may not come in.
+    /// When they were disabled; null if they are not.
     async fn disabled_at(&self) -> Option<Instant> {
         self.0.disabled_at.map(Into::into)
     }
@@ -58,12 +58,12 @@ impl User {
         self.0.signed_in_at.map(Into::into)
     }
 
-    /// The identity provider that knows them, if they sign in by one.
+    /// The identity provider that they sign in with; null if they do not use one.
     async fn issuer(&self) -> Option<&str> {
         self.0.issuer.as_deref()
     }
 
-    /// As whom it knows them.
+    /// Their subject at that identity provider.
     async fn subject(&self) -> Option<&str> {
         self.0.subject.as_deref()
     }
@@ -79,8 +79,8 @@ impl User {
         given.iter().cloned().map(GivenGrant).collect()
     }
 
-    /// The first of what they may do in single namespaces, beside their role everywhere; at most
-    /// 1000 of it.
+    /// Their first memberships in single namespaces, in addition to their role everywhere; at most
+    /// 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn memberships(
         &self,
@@ -93,13 +93,13 @@ impl User {
     }
 }
 
-/// What somebody may do because of their groups at the identity provider.
+/// Permissions that a user has because of their groups at the identity provider.
 pub(crate) struct GivenGrant(user::GivenGrant);
 
-/// What somebody may do because of their groups at the identity provider.
+/// Permissions that a user has because of their groups at the identity provider.
 #[Object]
 impl GivenGrant {
-    /// Where; null is everywhere.
+    /// The namespace; null for every one.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         match self.0.namespace {
             Some(id) => Ok(cx.rows().load_one(NamespaceName(id)).await?),
@@ -111,7 +111,7 @@ impl GivenGrant {
         self.0.role.into()
     }
 
-    /// Whether they see contexts, outputs and logs. Editors do in any case.
+    /// Whether they may see contexts, outputs and logs. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -121,8 +121,8 @@ impl GivenGrant {
 #[derive(SimpleObject)]
 pub(crate) struct UserPayload {
     user: User,
-    /// How many API tokens of the user work, unless the user is disabled. Another password does not
-    /// end them by itself.
+    /// How many of the user's API tokens are valid while the user is enabled. Changing the password
+    /// does not revoke them.
     live_api_tokens: i32,
 }
 
@@ -135,27 +135,29 @@ impl UserPayload {
     }
 }
 
-/// Somebody who is to sign in.
+/// A user to create, who signs in with a password.
 #[derive(InputObject)]
 pub(crate) struct CreateUserInput {
-    /// 1 to 64 letters, digits and `.`, `_`, `@`, `+`, `-`. No other user has it or a name that looks
-    /// like it.
+    /// 1 to 64 letters, digits and `.`, `_`, `@`, `+`, `-`. No other user may have it or a name
+    /// that looks like it.
     pub(super) name: String,
-    /// 12 to 256 characters, and none that would be guessed first.
+    /// 12 to 256 characters; easily guessed passwords are refused.
     pub(super) password: String,
-    /// What they may do in every namespace. Without one they may do what `setMembership` says.
+    /// Their role in every namespace. Without one, they have only the permissions that
+    /// `setMembership` grants.
     pub(super) role: Option<Role>,
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
     pub(super) reason: Option<String>,
 }
 
-/// A program's account.
+/// A service account to create.
 #[derive(InputObject)]
 pub(crate) struct CreateServiceAccountInput {
     /// Unique; 1 to 64 characters without spaces.
     pub(super) name: String,
-    /// What it may do in every namespace. Without one it may do what `setMembership` says.
+    /// Its role in every namespace. Without one, it has only the permissions that `setMembership`
+    /// grants.
     pub(super) role: Option<Role>,
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,

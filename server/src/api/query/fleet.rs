@@ -13,10 +13,11 @@ use crate::api::{
     viewer::Viewer,
 };
 
-/// What it costs to count the rows that would go, beside the answer: so a request holds a handful.
+/// The cost of counting the rows that would be removed, beside the answer, so that a request may
+/// hold only a few.
 const COUNTED: usize = 10_000;
 
-/// What the list of shards costs: as a list of its length.
+/// The cost factor of the list of shards: its length.
 const SHARDS: usize = 256;
 
 /// Queries about the viewer and the health of the cluster.
@@ -26,40 +27,42 @@ pub(crate) struct ReadingFleet;
 /// Queries about the viewer and the health of the cluster.
 #[Object]
 impl ReadingFleet {
-    /// Who is asking; null without a session or token. Everything else needs one.
+    /// The caller; null without a session or token. All other fields require one.
     async fn me(&self, cx: &Context<'_>) -> Option<Viewer> {
         cx.who().map(Into::into)
     }
 
-    /// The IANA zones that a schedule may name.
+    /// The IANA time zones that a schedule may use.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn timezones(&self, cx: &Context<'_>) -> Result<Vec<&'static str>> {
         cx.viewer()?;
         Ok(timetable::zone_names().collect())
     }
 
-    /// The server processes that are alive or gone within a day, by name: at most 1000.
+    /// The server processes that are alive or gone within a day, by name; at most 1000.
     #[graphql(complexity = "ROOT + NODES * child_complexity")]
     async fn server_nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
         Node::all(cx).await
     }
 
-    /// The 256 shards that schedules are divided into, and the nodes that claim what is due in them.
+    /// The 256 shards that schedules are divided into, and the nodes that claim due schedules in
+    /// them.
     #[graphql(complexity = "ROOT + SHARDS * child_complexity")]
     async fn shards(&self, cx: &Context<'_>) -> Result<Vec<Shard>> {
         cx.viewer()?;
         Shard::all(cx).await
     }
 
-    /// Whether all is well, in one namespace or in all.
+    /// The health of one namespace, or of all.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
         cx.viewer()?;
         Health::now(cx, namespace).await
     }
 
-    /// How long a namespace keeps what has settled, and which of its schedules keep it otherwise.
+    /// How long a namespace keeps settled history, and which of its schedules have their own
+    /// retention.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn retention(
         &self,
@@ -70,10 +73,10 @@ impl ReadingFleet {
         NamespaceRetention::of(cx, namespace_id(cx, &namespace).await?).await
     }
 
-    /// What the next round of retention would remove; with `if`, what it would if somebody kept
-    /// history for so long. With `namespace` what is that one's, else of all; administrators of
-    /// single namespaces are told of one, which is that of `if` unless it is named. Counts rows: ask
-    /// seldom.
+    /// What the next retention round would remove; with `if`, what it would remove after that
+    /// change. Covers `namespace`, or all namespaces if absent; for administrators of single
+    /// namespaces it always covers one: `namespace`, or else that of `if`. It counts rows, so query
+    /// it rarely.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn retention_preview(
         &self,

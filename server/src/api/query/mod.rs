@@ -1,7 +1,8 @@
-//! What can be read of schedules and of what they do. Each part is a part of the root.
+//! Queries of schedules and of what they do. Each module adds its fields to the root.
 //!
-//! - `schedules`, `workflows`, `runs`, `fleet`: what there is, what it runs, what happened, how it is
-//! - `names`: what things are asked for by
+//! - `schedules`, `workflows`, `runs`, `fleet`: definitions, what they share, what happened, and
+//!   the state of the cluster
+//! - `names`: arguments that identify objects
 
 mod fleet;
 mod names;

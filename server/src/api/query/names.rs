@@ -1,4 +1,4 @@
-//! What things are asked for by: names, keys, cursors.
+//! Arguments that identify objects: names, ids, cursors.
 
 use async_graphql::Context;
 use uuid::Uuid;
@@ -9,17 +9,17 @@ use crate::{
     store::reads::within::Within,
 };
 
-/// What a field at the root costs at the least: a statement or a search of its own. Without it a
-/// request could ask the same a thousand times under a thousand names.
+/// The minimum cost of a root field: a statement or a search of its own. Without it, a request
+/// could ask for the same field a thousand times under a thousand names.
 pub(super) const ROOT: usize = 100;
 
-/// How one thing is asked for.
+/// How an object is identified.
 pub(super) enum Named {
     Id(Uuid),
     Name(String),
 }
 
-/// Which of the two a caller gave.
+/// Which of the two arguments the caller gave.
 pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<Named> {
     match (id, name) {
         (Some(id), None) => Ok(Named::Id(id)),
@@ -32,18 +32,18 @@ pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<Named> {
     }
 }
 
-/// The namespace of that name.
+/// The id of the namespace with this name.
 pub(crate) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {
     let right = cx.viewer()?;
     Ok(cx.commands().namespace(cx.store().read(), right.permit(), name).await?)
 }
 
-/// The namespace that is meant where none is named.
+/// The default namespace of lists.
 pub(crate) fn usual() -> Option<String> {
     Some("default".to_owned())
 }
 
-/// The namespaces that a list is read from: the one of that name, or all that the caller may see.
+/// The namespaces that a list is read from: the named one, or all that the caller may see.
 pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Within> {
     if let Some(name) = name {
         return Ok(Within::One(namespace_id(cx, name).await?));
@@ -54,12 +54,12 @@ pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Withi
     Ok(grants.role_everywhere().map_or_else(some, |_| Within::All))
 }
 
-/// The cursor of a list by name: the key and the name as the list orders it.
+/// The cursor of a list by name: the id, and the name as the list orders it.
 pub(crate) fn name_cursor(id: Uuid, name: &str) -> String {
     format!("{}{}", id.simple(), name.to_lowercase())
 }
 
-/// What such a cursor says.
+/// Parses such a cursor.
 pub(crate) fn name_key(cursor: &str) -> Option<(String, Uuid)> {
     let (id, name) = cursor.split_at_checked(32)?;
     Some((name.to_owned(), Uuid::try_parse(id).ok()?))

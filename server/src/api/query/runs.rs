@@ -1,4 +1,4 @@
-//! What happened: the ledger, runs and their logs, backfills.
+//! The ledger, runs and their logs, and backfills.
 
 use async_graphql::{Context, Object};
 use entity::Timestamp;
@@ -24,17 +24,17 @@ use crate::{
     store::{reads, schedules},
 };
 
-/// What it costs to look at ten thousand instants, whatever is told of them.
+/// The cost of examining ten thousand instants, however many are returned.
 const PREVIEW: usize = 5_000;
 
-/// What happened.
+/// Queries of fires, runs, logs and backfills.
 #[derive(Default)]
 pub(crate) struct ReadingRuns;
 
-/// What happened.
+/// Queries of fires, runs, logs and backfills.
 #[Object]
 impl ReadingRuns {
-    /// Newest first, unless `sort` says otherwise.
+    /// Runs, newest first unless `sort` says otherwise.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]
@@ -92,7 +92,7 @@ impl ReadingRuns {
         Ok(connection(page, |row| row.scheduled_at.0.to_string(), Fire))
     }
 
-    /// Newest first.
+    /// Backfills, newest first.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
     async fn backfills(
         &self,
@@ -122,7 +122,7 @@ impl ReadingRuns {
     }
 
     /// What a backfill of a schedule would run: the exact fires from `from` (inclusive) to `to`
-    /// (exclusive, not in the future), 10,000 at the most.
+    /// (exclusive, not in the future); at most 10,000.
     #[graphql(complexity = "PREVIEW + child_complexity")]
     async fn preview_backfill(
         &self,

@@ -1,4 +1,4 @@
-//! Schedules, and what they would do.
+//! Schedules, and previews of what they would do.
 
 use async_graphql::{Context, Object};
 use uuid::Uuid;
@@ -23,14 +23,14 @@ use crate::{
     store::{reads, schedules},
 };
 
-/// Schedules, and what they would do.
+/// Queries of schedules, and previews of what they would do.
 #[derive(Default)]
 pub(crate) struct ReadingSchedules;
 
-/// Schedules, and what they would do.
+/// Queries of schedules, and previews of what they would do.
 #[Object]
 impl ReadingSchedules {
-    /// By name, without regard to case, unless `sort` says otherwise.
+    /// Schedules by name, ignoring case, unless `sort` says otherwise.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]
@@ -64,7 +64,7 @@ impl ReadingSchedules {
         schedules_page(cx, &within, &filter, sort, paging).await
     }
 
-    /// The schedules that were deleted and can be brought back, the last deleted first.
+    /// Deleted schedules that can be restored, the last deleted first.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn deleted_schedules(
         &self,
@@ -80,7 +80,7 @@ impl ReadingSchedules {
         Ok(connection(page, deleted::cursor, DeletedSchedule::from))
     }
 
-    /// By key, or by name.
+    /// A schedule by id or by name.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn schedule(
         &self,
@@ -104,7 +104,8 @@ impl ReadingSchedules {
         Ok(found.map(Schedule))
     }
 
-    /// What a timing would do, before it is saved: never an error for a bad timing, see `problem`.
+    /// What a timing would do, before it is saved. An invalid timing is not an error: see
+    /// `problem`.
     #[graphql(
         complexity = "preview_cost(&timing, calendars.as_deref()) + cost(Some(count), None, child_complexity)"
     )]
@@ -115,16 +116,16 @@ impl ReadingSchedules {
         from: Option<Instant>,
         #[graphql(default = 10)] count: i32,
         #[graphql(
-            desc = "The schedule that is edited, if one is: it decides what `H` stands for and \
+            desc = "The schedule being edited, if any: it determines what `H` stands for and \
                     where `@every` counts from."
         )]
         schedule_id: Option<Uuid>,
         #[graphql(
-            desc = "Names of calendars that suppress some of its fires. Without any: those of the \
-                    schedule that is edited."
+            desc = "Names of calendars that suppress some of its fires. If absent, those of the \
+                    schedule being edited."
         )]
         calendars: Option<Vec<String>>,
-        #[graphql(default = "default", desc = "Where the calendars are.")] namespace: String,
+        #[graphql(default = "default", desc = "The calendars' namespace.")] namespace: String,
     ) -> Result<SchedulePreview> {
         cx.viewer()?;
         let like = edited(cx, schedule_id).await?;
@@ -143,7 +144,7 @@ impl ReadingSchedules {
         &self,
         cx: &Context<'_>,
         timing: TimingInput,
-        #[graphql(desc = "The schedule that is edited, if one is.")] schedule_id: Option<Uuid>,
+        #[graphql(desc = "The schedule being edited, if any.")] schedule_id: Option<Uuid>,
     ) -> Result<Vec<TimingWarning>> {
         cx.viewer()?;
         let like = edited(cx, schedule_id).await?;
@@ -151,17 +152,17 @@ impl ReadingSchedules {
         Ok(timing::lint(&timetable, cx.commands().clock.now()))
     }
 
-    /// What resuming a schedule would do, for each way to resume.
+    /// The effects of resuming a schedule, for each way to resume.
     #[graphql(complexity = "PREVIEW + child_complexity")]
     async fn resume_preview(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "Now, without one. Not before the pause, and a year ahead at the most.")]
+        #[graphql(desc = "Now if absent. Not before the pause, and at most a year ahead.")]
         at: Option<Instant>,
         #[graphql(
             default,
-            desc = "Also of a schedule that is not paused: as if it were paused now, until `at`."
+            desc = "Treat a schedule that is not paused as if it were paused from now until `at`."
         )]
         if_paused: bool,
     ) -> Result<ResumePreview> {

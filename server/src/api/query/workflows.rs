@@ -17,14 +17,14 @@ use crate::{
     store::{calendars, groups, workflows},
 };
 
-/// Workflows, and what schedules share.
+/// Queries of workflows, calendars and concurrency groups.
 #[derive(Default)]
 pub(crate) struct ReadingShared;
 
-/// Workflows, and what schedules share.
+/// Queries of workflows, calendars and concurrency groups.
 #[Object]
 impl ReadingShared {
-    /// By name, without regard to case.
+    /// Workflows by name, ignoring case.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn workflows(
         &self,
@@ -40,7 +40,7 @@ impl ReadingShared {
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }
 
-    /// By key, or by name.
+    /// A workflow by id or by name.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn workflow(
         &self,
@@ -64,7 +64,7 @@ impl ReadingShared {
         Ok(row.map(Workflow::current))
     }
 
-    /// By name, without regard to case.
+    /// Calendars by name, ignoring case.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn calendars(
         &self,
@@ -91,7 +91,7 @@ impl ReadingShared {
         Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
     }
 
-    /// The concurrency groups of a namespace, by name without regard to case; at most 500.
+    /// The concurrency groups of a namespace by name, ignoring case; at most 500.
     #[graphql(complexity = "cost_by(500, 500, child_complexity)")]
     async fn concurrency_groups(
         &self,

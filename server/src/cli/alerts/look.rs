@@ -3,15 +3,15 @@ use serde_json::{Value, json};
 
 use super::{CliError, Server, output};
 
-/// Whose, how many, and how they are told.
+/// The namespace, the number of entries, and the output format.
 #[derive(Debug, Args)]
 struct Listed {
     #[command(flatten)]
     server: Server,
-    /// Whose
+    /// Namespace of the alerts
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// How many, 1 to 200
+    /// Maximum number of entries, 1 to 200
     #[arg(long, default_value_t = 50)]
     limit: i32,
     /// Answer as JSON
@@ -24,7 +24,7 @@ struct Listed {
 pub(super) struct List {
     #[command(flatten)]
     listed: Listed,
-    /// Those that are over, too
+    /// Include alerts that have ended
     #[arg(long)]
     all: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct List {
 pub(super) struct Rules {
     #[command(flatten)]
     server: Server,
-    /// Whose
+    /// Namespace of the rules
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Answer as JSON
@@ -47,7 +47,7 @@ pub(super) struct Rules {
 pub(super) struct Messages {
     #[command(flatten)]
     listed: Listed,
-    /// Only those that were given up
+    /// Only messages whose delivery was given up
     #[arg(long)]
     dead: bool,
 }

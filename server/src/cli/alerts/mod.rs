@@ -1,7 +1,7 @@
-//! Alerts from the command line: what goes on, whether people would be told, and who sees to it.
+//! Alerts from the command line: list, acknowledge, mute, and test the channels.
 //!
-//! - `look`: alerts, rules and messages, listed
-//! - `orders`: what can be ordered about them
+//! - `look`: lists alerts, rules and messages
+//! - `orders`: changes to alerts, rules and messages
 
 mod look;
 mod orders;
@@ -15,7 +15,7 @@ use super::{
     output,
 };
 
-/// See what is wrong, and whether people would be told
+/// List and acknowledge alerts, mute rules, and check that messages arrive
 #[derive(Debug, Args)]
 pub(super) struct Alerts {
     #[command(subcommand)]
@@ -49,7 +49,7 @@ impl Alerts {
     }
 }
 
-/// The rule or channel of that name, from the list that `field` gives.
+/// The rule or channel with this name, from the list in `field`.
 async fn find(
     server: &Server,
     action: &'static str,

@@ -11,7 +11,7 @@ use crate::cli::{when::future, why::Why};
 pub(super) struct Ack {
     #[command(flatten)]
     server: Server,
-    /// Which; see 'carillon alerts list'
+    /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
     #[command(flatten)]
     why: Why,
@@ -27,10 +27,10 @@ struct OneRule {
     server: Server,
     /// The rule's name; see 'carillon alerts rules'
     rule: String,
-    /// Where the name is looked for
+    /// Namespace of the rule
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Why, for whoever wonders at the silence
+    /// Reason, for anyone who wonders about the silence
     #[arg(long)]
     reason: String,
     /// Answer as JSON
@@ -60,7 +60,7 @@ pub(super) struct Unmute {
 pub(super) struct Retry {
     #[command(flatten)]
     server: Server,
-    /// Which; see 'carillon alerts messages --dead'
+    /// The message's id; see 'carillon alerts messages --dead'
     message: Uuid,
     #[command(flatten)]
     why: Why,
@@ -76,7 +76,7 @@ pub(super) struct Test {
     server: Server,
     /// The channel's name
     channel: String,
-    /// Where the name is looked for
+    /// Namespace of the channel
     #[arg(long, default_value = "default")]
     namespace: String,
     #[command(flatten)]

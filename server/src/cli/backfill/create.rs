@@ -9,16 +9,16 @@ use crate::cli::{CliError, output, trigger};
 pub(super) struct Create {
     #[command(flatten)]
     wanted: Wanted,
-    /// In which order
+    /// Order in which the fires run
     #[arg(long, value_enum, default_value = "oldest-first")]
     order: Order,
-    /// How many at once, 1 to 100
+    /// Maximum number of runs at once, 1 to 100
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     concurrency: u32,
-    /// Why, for whoever is on call next
+    /// Reason, for the next person on call
     #[arg(long)]
     reason: String,
-    /// JSON object laid over the schedule's context
+    /// JSON object merged into the schedule's context; its keys take precedence
     #[arg(long, value_name = "JSON", value_parser = trigger::context)]
     context: Option<Value>,
     /// Answer as JSON

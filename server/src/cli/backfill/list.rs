@@ -9,16 +9,16 @@ use crate::cli::{CliError, client::Server, named, output};
 pub(super) struct List {
     #[command(flatten)]
     server: Server,
-    /// Of this namespace
+    /// Namespace of the backfills
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Of the schedule of this name
+    /// Only backfills of the schedule with this name
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
-    /// In this state
+    /// Only backfills in this state
     #[arg(long, value_enum)]
     state: Option<State>,
-    /// How many, 1 to 200
+    /// Maximum number of entries, 1 to 200
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
     /// Answer as JSON

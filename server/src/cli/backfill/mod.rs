@@ -1,5 +1,5 @@
-//! Backfills from the command line: `preview` tells what `create` would run; the others list and
-//! steer what was created.
+//! Backfills from the command line: `preview` shows what `create` would run; the others list and
+//! control existing backfills.
 
 mod create;
 mod list;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, named::Named, when::past};
 
-/// Run a schedule for instants of the past
+/// Run a schedule for past instants
 #[derive(Debug, Args)]
 pub(super) struct Backfill {
     #[command(subcommand)]
@@ -42,29 +42,29 @@ impl Backfill {
     }
 }
 
-/// Which fires of which schedule.
+/// The fires of a schedule to backfill.
 #[derive(Debug, Args)]
 struct Wanted {
     #[command(flatten)]
     named: Named,
-    /// The first instant
+    /// Start of the window, inclusive
     #[arg(long, value_name = "WHEN", value_parser = past)]
     from: DateTime<Utc>,
-    /// The end, itself excluded; not in the future
+    /// End of the window, exclusive; not in the future
     #[arg(long, value_name = "WHEN", value_parser = past)]
     to: DateTime<Utc>,
-    /// Which fires of that time
+    /// Which fires of the window to run
     #[arg(long, value_enum, default_value = "missing")]
     mode: Mode,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mode {
-    /// Those that nothing has run for
+    /// Fires that nothing has run for
     Missing,
-    /// And those whose runs have all ended badly
+    /// Also fires whose runs have all ended without success
     MissingAndFailed,
-    /// And those that succeeded
+    /// Also fires that succeeded
     All,
 }
 
@@ -81,11 +81,11 @@ impl Wanted {
     }
 }
 
-/// What is told of a backfill.
+/// The fields that are shown of a backfill.
 const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
     pause { by at reason } schedule { name } progress { total pending running succeeded failed cancelled skipped }";
 
-/// How far it is, in words.
+/// The progress of a backfill, in words.
 fn progress(backfill: &Value) -> String {
     let progress = &backfill["progress"];
     let count = |name: &str| progress[name].as_i64().unwrap_or(0);

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 use super::Wanted;
 use crate::cli::{CliError, output};
 
-/// Tell what a backfill would run
+/// Show what a backfill would run
 #[derive(Debug, Args)]
 pub(super) struct Preview {
     #[command(flatten)]
     wanted: Wanted,
-    /// List only the fires that have come to this
+    /// List only the fires in this state
     #[arg(long, value_enum)]
     standing: Option<InstantState>,
-    /// How many of the fires to list, 1 to 10000
+    /// Maximum number of fires to list, 1 to 10000
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
     /// Answer as JSON
@@ -43,7 +43,7 @@ const PREVIEW: &str = "query (
     }
 }";
 
-/// What the server gives at once.
+/// The server's largest page.
 const PAGE: usize = 200;
 
 impl Preview {

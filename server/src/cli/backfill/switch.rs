@@ -10,14 +10,14 @@ use crate::cli::{CliError, client::Server, output, why::Why};
 struct One {
     #[command(flatten)]
     server: Server,
-    /// Its id
+    /// The backfill's id
     backfill: Uuid,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Start no more of its runs until it is resumed
+/// Start no more runs of a backfill until it is resumed
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(super) struct Resume {
     why: Why,
 }
 
-/// Stop it for good, its live runs too
+/// Stop a backfill for good, and cancel its live runs
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
     #[command(flatten)]
@@ -75,8 +75,8 @@ impl Cancel {
 
 impl One {
     async fn order(&self, action: &'static str, query: &str, why: &Why) -> Result<(), CliError> {
-        // Who stops one has an argument for the reason, which its runs are told; who pauses one has
-        // none, and the header counts.
+        // Cancelling has an argument for the reason, which the runs receive; pausing has none, and
+        // its header counts.
         let variables = json!({ "id": self.backfill, "reason": why.reason });
         let answer = self.server.order(action, query, variables, why).await?;
         let backfill = &answer["done"]["backfill"];

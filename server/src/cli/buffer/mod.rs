@@ -1,4 +1,4 @@
-//! A schedule's buffer from the command line: the fires that wait for runs in their way to settle.
+//! A schedule's buffer from the command line: the fires that wait for blocking runs to settle.
 
 mod list;
 mod purge;
@@ -33,7 +33,7 @@ impl Buffer {
     }
 }
 
-/// What is told of a schedule's buffer, of which so many are listed.
+/// The fields that are shown of a schedule's buffer; `first` limits its fires.
 const FACTS: &str = "bufferSize buffer(first: $first) { id scheduledAt dueAt reason { text } }";
 
 fn print(schedule: &Value) -> Result<(), CliError> {

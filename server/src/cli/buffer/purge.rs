@@ -5,15 +5,15 @@ use uuid::Uuid;
 use super::Named;
 use crate::cli::{CliError, output};
 
-/// Take fires out of the buffer: they are skipped, and say who did it
+/// Remove fires from the buffer: the ledger shows them as skipped, and by whom
 #[derive(Debug, Args)]
 pub(super) struct Purge {
     #[command(flatten)]
     named: Named,
-    /// Which; see 'carillon buffer list'
+    /// The fires' ids; see 'carillon buffer list'
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     fires: Vec<Uuid>,
-    /// All of them
+    /// Remove all fires
     #[arg(long)]
     all: bool,
     /// Answer as JSON

@@ -5,12 +5,12 @@ use uuid::Uuid;
 use super::{FACTS, Named, print};
 use crate::cli::{CliError, output};
 
-/// Put fires at the head of the buffer; the others follow as they are
+/// Move fires to the head of the buffer; the others follow in their current order
 #[derive(Debug, Args)]
 pub(super) struct Move {
     #[command(flatten)]
     named: Named,
-    /// Which, in the order in which they are to start; see 'carillon buffer list'
+    /// The fires' ids, in the order in which they should start; see 'carillon buffer list'
     #[arg(required = true)]
     fires: Vec<Uuid>,
     /// Answer as JSON

@@ -1,7 +1,7 @@
-//! One order for all schedules or runs that a search finds.
+//! Bulk operations on all schedules or runs that match a search.
 //!
-//! - `verbs`: what can be ordered, as mutations
-//! - `told`: what became of an order, for people
+//! - `verbs`: the operations, as mutations
+//! - `told`: the outcome of an operation, for people
 
 mod told;
 mod verbs;
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::search::List;
 
-/// Change all schedules or runs that a search finds, at most 10,000
+/// Change all schedules or runs that match a search, at most 10,000
 #[derive(Debug, Args)]
 pub(super) struct Bulk {
     #[command(subcommand)]
@@ -34,24 +34,24 @@ impl Bulk {
     }
 }
 
-/// Of what, and whether.
+/// What a bulk operation selects, and how it is executed.
 #[derive(Debug, Args)]
 struct Sought {
     #[command(flatten)]
     server: Server,
-    /// Which, in the search language, as in 'state:failed tag:billing'
+    /// A search that selects the objects, as in 'state:failed tag:billing'
     #[arg(value_name = "SEARCH", allow_hyphen_values = true, value_parser = no_flag)]
     search: String,
-    /// Of this namespace
+    /// Namespace to search
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Only count them, and show the first
     #[arg(long)]
     dry_run: bool,
-    /// How many you expect; refused if the search finds another number
+    /// The number you expect; refused if the search finds a different number
     #[arg(long, value_name = "COUNT")]
     expect: Option<u32>,
-    /// Idempotency key: repeated with the same key, the command does nothing twice and continues
+    /// Idempotency key: repeating the command with the same key does nothing twice and continues
     /// where it stopped [default: a new one]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -60,7 +60,7 @@ struct Sought {
     json: bool,
 }
 
-/// A search, not a mistyped flag: `--all` would be everything that is not `-all`.
+/// Refuses what looks like a mistyped flag: as a search, `--all` would mean everything but `-all`.
 fn no_flag(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
         return Err(format!("there is no such flag; to search for it as text, give '\"{text}\"'"));
@@ -68,7 +68,7 @@ fn no_flag(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A mutation for many.
+/// A bulk mutation.
 struct Order {
     list: List,
     /// Reads after "failed to".
@@ -78,9 +78,9 @@ struct Order {
     /// As in "3 schedules would BE PAUSED".
     would: String,
     field: &'static str,
-    /// Its own variables: name, type, value.
+    /// The mutation's own variables: name, type, value.
     variables: Vec<(&'static str, &'static str, Value)>,
-    /// Why, where it has no variable for that.
+    /// The reason, if the mutation has no variable for it.
     why: Why,
 }
 
@@ -119,7 +119,7 @@ impl Order {
 impl Sought {
     async fn carry_out(self, order: Order) -> Result<(), CliError> {
         search::check(order.list, "SEARCH", Some(&self.search))?;
-        // Under one key it goes on where the time of a request was over.
+        // With the same key, a repeated request continues where the last one ran out of time.
         let key = self.key.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
         let mut variables = json!({
             "which": {
@@ -160,8 +160,8 @@ impl Sought {
         }
     }
 
-    /// The error, with how far the order came and how it goes on, unless it was refused before it
-    /// began.
+    /// The error, with how far the operation came and how to continue it, unless it was refused
+    /// before it began.
     fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
         let may_be_done = matches!(
             &error,

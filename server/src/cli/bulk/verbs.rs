@@ -27,15 +27,15 @@ pub(super) enum Verb {
     RetryRuns(RetryRuns),
 }
 
-/// Stop schedules from firing; their runs in flight go on
+/// Stop schedules from firing; their runs in flight continue
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
     sought: Sought,
-    /// Why, for whoever is on call next
+    /// Reason, for the next person on call
     #[arg(long)]
     reason: String,
-    /// When they resume by themselves [default: when somebody resumes them]
+    /// When they resume automatically [default: when someone resumes them]
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
 }
@@ -45,22 +45,22 @@ pub(super) struct Pause {
 pub(super) struct Resume {
     #[command(flatten)]
     sought: Sought,
-    /// What becomes of the fires that fell into the pause
+    /// What to do about the fires that fell into the pause
     #[arg(long, value_enum, value_name = "MODE", default_value = "skip")]
     catch_up: CatchUp,
     #[command(flatten)]
     why: Why,
 }
 
-/// Leave out the next fires of schedules
+/// Skip the next fires of schedules
 #[derive(Debug, Args)]
 pub(super) struct SkipNext {
     #[command(flatten)]
     sought: Sought,
-    /// How many of each, 1 to 100
+    /// Maximum number of fires per schedule, 1 to 100
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100))]
     count: i32,
-    /// Why, for the ledger and the audit log
+    /// Reason, for the ledger and the audit log
     #[arg(long)]
     reason: String,
 }
@@ -70,7 +70,7 @@ pub(super) struct SkipNext {
 pub(super) struct Trigger {
     #[command(flatten)]
     sought: Sought,
-    /// JSON object laid over each schedule's context, key by key
+    /// JSON object merged into each schedule's context; its keys take precedence
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
     /// Run as if they were due at this instant
@@ -85,8 +85,7 @@ pub(super) struct Trigger {
 pub(super) struct Change {
     #[command(flatten)]
     sought: Sought,
-    /// What is to be otherwise, in the words of the API's `ChangeSchedulesInput`; '-' reads it from
-    /// standard input
+    /// The changes, as the API's `ChangeSchedulesInput`; '-' reads them from standard input
     #[arg(value_name = "JSON")]
     change: String,
     #[command(flatten)]
@@ -102,7 +101,7 @@ pub(super) struct Delete {
     why: Why,
 }
 
-/// Stop runs: those that wait at once, those that are at work through their nodes
+/// Cancel runs: waiting ones at once, those at work through their nodes
 #[derive(Debug, Args)]
 pub(super) struct CancelRuns {
     #[command(flatten)]
@@ -111,7 +110,7 @@ pub(super) struct CancelRuns {
     why: Why,
 }
 
-/// Do all of settled runs again, as their workflows are defined now
+/// Retry settled runs from the start, with the current definitions of their workflows
 #[derive(Debug, Args)]
 pub(super) struct RetryRuns {
     #[command(flatten)]
@@ -121,7 +120,7 @@ pub(super) struct RetryRuns {
 }
 
 impl Verb {
-    /// What is ordered, and for whom.
+    /// The mutation and its selection.
     pub(super) fn order(self) -> Result<(Order, Sought), CliError> {
         let schedules = |action, past, field| Order::new(List::Schedules, action, past, field);
         let runs = |action, past, field| Order::new(List::Runs, action, past, field);
@@ -167,7 +166,7 @@ impl Verb {
                 (Order { why, ..order }, sought)
             }
             Self::CancelRuns(CancelRuns { sought, why }) => {
-                // Each run keeps this one; the header's goes into the audit log only.
+                // Each run keeps this reason; the header's goes only into the audit log.
                 let order = runs("cancel the runs", "cancelled", "cancelRuns").with(
                     "reason",
                     "String",

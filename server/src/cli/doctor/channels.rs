@@ -8,11 +8,11 @@ use crate::{
 
 const CHECK: &str = "alert channels";
 
-/// More channels are not named one by one.
+/// The largest number of channels named one by one.
 const MAX_NAMED: usize = 20;
 
-/// What is said of the channels by which people are told. Without keys that can be read, nothing:
-/// that is said of the keys.
+/// Checks the alert channels. Without readable keys it finds nothing: the check of the keys reports
+/// that.
 pub(super) async fn look(config: &Config, store: &Store) -> Result<Vec<Checkup>, StoreError> {
     match app::vault(config) {
         Ok(vault) => Checkup::of_all(store, &vault).await,
@@ -20,7 +20,7 @@ pub(super) async fn look(config: &Config, store: &Store) -> Result<Vec<Checkup>,
     }
 }
 
-/// The same in words.
+/// The findings about alert channels.
 pub(super) fn examine(channels: &[Checkup]) -> Vec<Finding> {
     let mut found: Vec<Finding> = channels.iter().filter_map(judge).collect();
     let more = found.len().saturating_sub(MAX_NAMED);

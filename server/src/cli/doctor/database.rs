@@ -20,14 +20,14 @@ use crate::{
     },
 };
 
-/// The oldest PostgreSQL that has what the change feed needs.
+/// The oldest PostgreSQL that supports the change feed.
 const OLDEST: (i64, &str) = (130_000, "13");
-/// A clock that is so far off is worth a word before it is worth an error.
+/// Clock offsets from here on are worth a warning before they are worth an error.
 const NOTICED_MS: i64 = 1_000;
-/// Beside its pool a node opens so many for a moment.
+/// Connections that a node briefly opens in addition to its pool.
 const BESIDE_POOL: i64 = 3;
 
-/// All that is said about the database.
+/// All findings about the database.
 pub(super) async fn examine(config: &Config, clock: &Clock) -> Vec<Finding> {
     let options = app::database(config);
     if let Ok(file) = backup::file_of(config.database.url.expose_secret())
@@ -89,7 +89,7 @@ fn writes(look: &Look) -> Finding {
     }
 }
 
-/// The least that our clock can be away from the database's.
+/// The smallest possible difference between our clock and the database's.
 fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) -> Finding {
     let offset = TimeDelta::zero().clamp(asked - database, answered.max(asked) - database);
     let ms = offset.num_milliseconds();
@@ -205,7 +205,7 @@ fn people(nobody: bool) -> Finding {
     Finding::ok("people", "there are users")
 }
 
-/// Who would do what, with the nodes that live and one of this configuration.
+/// Which roles the live nodes and one with this configuration would perform.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
     let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
     let missing: Vec<&str> =
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(time(at(0), at(4), at(9)).level, Level::Ok);
         assert_eq!(time(at(0), at(-1_400), at(9)).level, Level::Warning);
         assert_eq!(time(at(0), at(60_000), at(9)).level, Level::Error);
-        // A slow answer is no wrong clock.
+        // A slow response does not mean a wrong clock.
         assert_eq!(time(at(0), at(19_000), at(20_000)).level, Level::Ok);
     }
 

@@ -1,7 +1,7 @@
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// As it should be.
+    /// Fine.
     Ok,
     /// A server runs, but not as well or as safely as it could.
     Warning,
@@ -19,13 +19,13 @@ impl Level {
     }
 }
 
-/// What a check says.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub(super) check: &'static str,
     pub(super) level: Level,
-    /// What was seen.
+    /// What was found.
     pub(super) found: String,
     /// What to do.
     pub(super) help: Option<String>,

@@ -10,12 +10,12 @@ use uuid::Uuid;
 use super::Finding;
 use crate::{app, config::Config, vault::VaultError};
 
-/// What others may do with a file, from its mode, and what its group may not.
+/// Permission bits of a file for others and for its group.
 const OTHERS: u32 = 0o007;
 const GROUP: u32 = 0o070;
 const GROUP_WRITES: u32 = 0o020;
 
-/// The keys that seal something, each with what it seals.
+/// One sample of stored data per key, to test whether the keys can decrypt it.
 #[derive(Default)]
 pub(super) struct Samples {
     pub(super) secrets: Vec<(String, String)>,
@@ -30,7 +30,7 @@ impl Samples {
     }
 }
 
-/// Whether the keys here open what is stored.
+/// Whether the configured keys can decrypt the stored data.
 pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
     const CHECK: &str = "secrets";
     let vault = match app::vault(config) {
@@ -72,7 +72,7 @@ pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
     }
 }
 
-/// Files with a key or a password that somebody may read who is not the server.
+/// Files with a key or a password that users other than the server's may read.
 pub(super) fn files(config: &Config) -> Vec<Finding> {
     let secrets = &config.secrets;
     let client = config.oidc.as_ref().and_then(|oidc| oidc.client_secret_file.as_ref());
@@ -86,13 +86,14 @@ fn open_to_others(file: &Path) -> Option<Finding> {
     judge(file, found.permissions().mode(), is_of(Gid::from_raw(found.gid())))
 }
 
-/// Whether the server is of that group, as far as can be seen from here: root looks for another.
+/// Whether the server's user is in this group, as far as known here: root checks on behalf of
+/// another user.
 fn is_of(group: Gid) -> bool {
     let is_supplementary = || getgroups().is_ok_and(|groups| groups.contains(&group));
     geteuid().is_root() || group == getegid() || is_supplementary()
 }
 
-/// A file of root's that the server reads as one of its group is as it should be.
+/// A file owned by root that the server reads through its group is fine.
 fn judge(file: &Path, mode: u32, is_of_group: bool) -> Option<Finding> {
     let name = file.display();
     let of_group = if is_of_group { GROUP_WRITES } else { GROUP };
@@ -119,7 +120,7 @@ mod tests {
             judge(Path::new("a.key"), 0o100000 | mode, is_of_group).and_then(|found| found.help)
         };
         let change = |mode: &str| Some(format!("chmod {mode} 'a.key'"));
-        // As packages install it: root's, for the server's group to read.
+        // As packages install it: owned by root, readable by the server's group.
         assert_eq!([help(0o640, true), help(0o600, true), help(0o400, false)], [None, None, None]);
         assert_eq!(help(0o644, true), change("640"));
         assert_eq!(help(0o660, true), change("640"));

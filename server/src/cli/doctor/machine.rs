@@ -8,16 +8,17 @@ use timetable::ZoneData;
 use super::Finding;
 use crate::{config::Config, target::programs_user};
 
-/// Rules change several times a year: data of the year before last is wrong somewhere.
+/// Zone rules change several times a year: data from the year before last is outdated for some
+/// zone.
 const OLD_YEARS: i32 = 2;
-/// How many runs a node works on where nobody says.
+/// The default number of runs that a node works on.
 const CAPACITY: u64 = 512;
-/// A command has three pipes and two files, a request has a socket.
+/// A command has three pipes and two files; a request has a socket.
 const FILES_OF_COMMAND: u64 = 5;
-/// Beside runs and connections to the database: browsers, tools, files.
+/// Besides runs and database connections: browsers, tools, files.
 const FILES_BESIDE: u64 = 256;
 
-/// Which zone data is in use, and whether it and the clock can be of one time.
+/// Which zone data is in use, and whether it is plausible for the current time.
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;
@@ -38,7 +39,7 @@ pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     Finding::ok(CHECK, found)
 }
 
-/// With whose rights schedules run programs.
+/// The privileges with which schedules run programs.
 pub(super) fn commands(config: &Config) -> Finding {
     const CHECK: &str = "commands";
     if !config.allow_commands {
@@ -68,7 +69,7 @@ fn judge_user(user: Option<&str>, own: Uid, namespaces: &str) -> Finding {
     }
 }
 
-/// Whether as many files may be open at once as may be needed.
+/// Whether the open-file limit is high enough.
 pub(super) fn open_files(config: &Config) -> Finding {
     const CHECK: &str = "open files";
     match getrlimit(Resource::RLIMIT_NOFILE) {

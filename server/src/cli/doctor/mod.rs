@@ -1,14 +1,15 @@
-//! What would keep a server from starting here, or from running well, and what to do about it.
+//! Checks for problems that would keep a server from starting here, or from running well, with
+//! advice.
 //!
-//! Changes nothing: no file is made, no migration applied, no node joins.
+//! It changes nothing: it creates no files, applies no migrations, and does not join the cluster.
 //!
-//! - `finding`: what a check says
-//! - `database`: what is said about what was seen there, its schema, people and nodes
-//! - `channels`: whether people would be told of alerts
-//! - `keys`: what opens secrets, and who may read it
+//! - `finding`: the result of a check
+//! - `database`: the database, its schema, people and nodes
+//! - `channels`: whether alerts would reach people
+//! - `keys`: the keys of secrets, and who may read their files
 //! - `place`: files, folders, the disk
-//! - `machine`: zone data, open files, whose rights commands have
-//! - `network`: the port, browsers' way to it, Redis, a collector
+//! - `machine`: zone data, open files, the privileges of commands
+//! - `network`: the port, browser access, Redis, the collector
 //! - `services`: the identity provider, the mail server
 
 mod channels;
@@ -27,9 +28,9 @@ use serde_json::json;
 use super::{CliError, flags::Settings, output};
 use crate::{clock::Clock, config::Config};
 
-/// Check the configuration, the database, this machine and the network, and say what to do
+/// Check the configuration, the database, this machine and the network, and suggest fixes
 ///
-/// Takes the flags of 'serve'. Exits with 1 if a check finds an error; warnings are no errors.
+/// Takes the flags of 'serve'. Exits with 1 if a check finds an error; warnings are not errors.
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
     #[command(flatten)]

@@ -14,21 +14,21 @@ use toml::{Table, Value};
 use super::{super::backup::megabytes, Finding};
 use crate::{config::Config, store::backup};
 
-/// The settings that are secrets as they stand.
+/// The settings that are secrets themselves.
 const SECRETS: [&str; 5] =
     ["oidc.client_secret", "secrets.key", "secrets.previous_key", "smtp.password", "watch.token"];
 
-/// What others may do with a file, from its mode.
+/// Permission bits of a file for others.
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_ENTER: u32 = 0o001;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Less than this is soon nothing.
+/// Free bytes below which the disk will soon be full.
 const LITTLE: u64 = 1_000_000_000;
-/// With less than this nothing is written for long.
+/// Free bytes below which writes will soon fail.
 const NOTHING: u64 = 100_000_000;
 
-/// A file with secrets that everybody on the machine may read.
+/// A configuration file with secrets that everyone on the machine may read.
 pub(super) fn configuration(file: &Path) -> Option<Finding> {
     const CHECK: &str = "configuration";
     let text = fs::read_to_string(file).ok()?;
@@ -71,7 +71,7 @@ fn seek(name: String, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a text is an address with a password, before its host or among its parameters.
+/// Whether a text is a URL with a password, before its host or among its parameters.
 fn has_password(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else { return false };
     let before_host = rest.split(['/', '?']).next().and_then(|part| part.rsplit_once('@'));
@@ -81,7 +81,7 @@ fn has_password(text: &str) -> bool {
     is_given || rest.split(['?', '&']).skip(1).any(|pair| pair.starts_with("password="))
 }
 
-/// The database's file, its folder and its disk; nothing where the database is elsewhere.
+/// The database's file, its folder and its disk; nothing if the database is not a file.
 pub(super) fn data(config: &Config) -> Vec<Finding> {
     let Ok(file) = backup::file_of(config.database.url.expose_secret()) else { return Vec::new() };
     let folder = existing_folder(&file);
@@ -91,7 +91,7 @@ pub(super) fn data(config: &Config) -> Vec<Finding> {
     found
 }
 
-/// The folder of the file, or the one in which it will be made; or what is in its place.
+/// The file's folder, or the nearest existing one above it, or whatever is in its place.
 fn existing_folder(file: &Path) -> PathBuf {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = absolute.ancestors().skip(1).find(|folder| folder.exists());
@@ -105,7 +105,7 @@ fn writable(file: &Path, folder: &Path) -> Finding {
         return Finding::error(CHECK, found, "make it, or choose another database.url");
     }
     for place in [folder, file] {
-        // SQLite makes its log beside the file, so the folder must be ours as well.
+        // SQLite creates its log beside the file, so the folder must be writable as well.
         if place.exists() && access(place, AccessFlags::W_OK | AccessFlags::R_OK).is_err() {
             let found = format!("'{}' cannot be written by this user", place.display());
             let help = "give it to the server's user (chown), or choose another database.url";
@@ -115,7 +115,7 @@ fn writable(file: &Path, folder: &Path) -> Finding {
     Finding::ok(CHECK, format!("'{}' can be written", folder.display()))
 }
 
-/// It holds what runs were given and gave back, and the hashes of passwords.
+/// It contains the contexts and outputs of runs, and password hashes.
 fn open_to_others(file: &Path, folder: &Path) -> Option<Finding> {
     const CHECK: &str = "permissions";
     let mode = |path: &Path| fs::metadata(path).map(|found| found.permissions().mode());
@@ -182,7 +182,8 @@ mod tests {
         }
     }
 
-    /// What Debug hides is what is to be looked for: no setting that is a secret is forgotten here.
+    /// Every setting that Debug hides must be searched for, so that no secret setting is forgotten
+    /// here.
     #[test]
     fn every_setting_that_is_a_secret_is_looked_for() {
         let example = include_str!("../../../../assets/carillon.toml").lines().map(|line| {
@@ -197,7 +198,7 @@ mod tests {
         });
         let hidden: BTreeSet<&str> = hidden.collect();
         let known = SECRETS.iter().map(|name| name.rsplit('.').next().unwrap());
-        // The database's may have a password in it.
+        // The database's URL may contain a password.
         assert_eq!(hidden, known.chain(["url"]).collect::<BTreeSet<_>>());
         let found = secrets(&text);
         assert!(SECRETS.iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");

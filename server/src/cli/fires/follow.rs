@@ -1,4 +1,4 @@
-//! The ledger as it grows: each row when it comes, and again when its verdict changes.
+//! Follows the ledger: prints each row when it appears, and again when its verdict changes.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,13 +11,13 @@ use crate::{
     clock::Clock,
 };
 
-/// Between two looks.
+/// The polling interval.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// A row that is due longer ago does not change any more, or so seldom that it is not waited for.
+/// Rows due longer ago than this no longer change, or so rarely that they are not watched.
 const WINDOW: TimeDelta = TimeDelta::hours(1);
 
-/// Prints the last rows and then what comes, until it is stopped.
+/// Prints the last rows, then new and changed ones until it is stopped.
 pub(super) async fn follow(
     ledger: &Ledger<'_>,
     since: Option<DateTime<Utc>>,
@@ -42,12 +42,12 @@ pub(super) async fn follow(
     }
 }
 
-/// The verdicts that were told, by row.
+/// The verdicts that were printed, by row.
 #[derive(Default)]
 struct Told(HashMap<String, (DateTime<Utc>, String)>);
 
 impl Told {
-    /// Whether a row is new, or has another verdict than it had.
+    /// Whether a row is new, or its verdict has changed.
     fn is_news(&mut self, row: &Value) -> bool {
         let (Some(id), Some(at)) = (row["id"].as_str(), at(row)) else { return false };
         let verdict = output::cell(&row["verdict"]);
@@ -55,7 +55,7 @@ impl Told {
         before.is_none_or(|(_, before)| before != verdict)
     }
 
-    /// What is not asked for any more.
+    /// Forgets rows that are no longer polled.
     fn forget(&mut self, before: DateTime<Utc>) {
         self.0.retain(|_, (at, _)| *at >= before);
     }

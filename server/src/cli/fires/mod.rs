@@ -1,6 +1,6 @@
-//! `carillon fires`: the ledger, where every instant at which a schedule was due has its row.
+//! `carillon fires`: the ledger, which has a row for every instant at which a schedule was due.
 //!
-//! - `follow`: rows as they come and as their verdicts change
+//! - `follow`: prints rows as they appear and as their verdicts change
 
 mod follow;
 
@@ -21,50 +21,51 @@ use super::{
 };
 use crate::search::List;
 
-/// Show the ledger: what became of each instant at which a schedule was due, newest first
+/// Show the ledger: the outcome of each instant at which a schedule was due, newest first
 #[derive(Debug, Args)]
 pub(super) struct Fires {
     #[command(flatten)]
     server: Server,
-    /// Of the schedule of this name or id; without it of all schedules
+    /// Only the schedule with this name or id [default: all schedules]
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
-    /// Of the schedules that this finds, as in 'tag:billing'
+    /// Only schedules that match this search, as in 'tag:billing'
     #[arg(long, value_name = "SEARCH", conflicts_with = "schedule", allow_hyphen_values = true)]
     search: Option<String>,
-    /// Of this namespace [default: 'default' for a schedule by its name, else all that you may see]
+    /// Namespace of the schedules [default: 'default' for a schedule given by name, otherwise all
+    /// you may see]
     #[arg(long)]
     namespace: Option<String>,
-    /// With this verdict; may be given several times
+    /// Only fires with this verdict; may be given several times
     #[arg(long, value_name = "VERDICT", value_parser = words::<Verdict>())]
     verdict: Vec<String>,
-    /// For this reason; may be given several times
+    /// Only fires with this reason; may be given several times
     #[arg(long, value_name = "REASON", value_parser = words::<Reason>())]
     reason: Vec<String>,
     /// Due at this instant or later, such as 2h or 'yesterday 02:00'
     #[arg(long, value_name = "WHEN", value_parser = past)]
     since: Option<DateTime<Utc>>,
-    /// Due earlier than this instant
+    /// Due before this instant
     #[arg(long, value_name = "WHEN", value_parser = past)]
     until: Option<DateTime<Utc>>,
-    /// Begin with the last ones in order of time, and go on as rows come and change
+    /// Start with the last fires in chronological order, and continue with new and changed ones
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
-    /// How many, 1 to 100000
+    /// Maximum number of fires, 1 to 100000
     #[arg(
         long,
         default_value_t = 20,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
     )]
     limit: u32,
-    /// Answer as JSON; with --follow a line for each row
+    /// Answer as JSON; with --follow, one line per fire
     #[arg(long)]
     json: bool,
 }
 
 const ACTION: &str = "read the ledger";
 
-/// What is told of a fire.
+/// The fields that are shown of a fire.
 const FACTS: &str = "id namespace schedule { name } scheduledAt local offset kind verdict reason { code text } count
     lastScheduledAt decidedAt node run { id state durationMs }";
 
@@ -101,14 +102,14 @@ impl Fires {
     }
 }
 
-/// The rows that were asked for.
+/// The requested rows.
 struct Ledger<'a> {
     asked: &'a Fires,
     filter: Value,
 }
 
 impl Ledger<'_> {
-    /// The newest of them from an instant on, newest first, and what is left.
+    /// The newest of the rows from an instant on, newest first, and what is left.
     async fn newest(
         &self,
         since: Option<DateTime<Utc>>,
@@ -132,7 +133,7 @@ impl Ledger<'_> {
     }
 }
 
-/// The words of an enum, as people write them.
+/// The values of an enum, as users write them.
 fn words<E: ActiveEnum<Value = String> + Iterable>() -> impl TypedValueParser<Value = String> {
     let word = |value: E| {
         let stored = value.to_value();
@@ -142,12 +143,12 @@ fn words<E: ActiveEnum<Value = String> + Iterable>() -> impl TypedValueParser<Va
     PossibleValuesParser::new(E::iter().map(word)).map(|word| word.replace('-', "_"))
 }
 
-/// The same word in the API.
+/// The same value in the API's spelling.
 fn in_schema(word: &str) -> String {
     word.to_uppercase()
 }
 
-/// When a row was due, and until when if it stands for several instants.
+/// When a row was due, up to its last instant if it covers several.
 fn due(row: &Value) -> String {
     let at = output::cell(&row["scheduledAt"]);
     match row["count"].as_i64() {

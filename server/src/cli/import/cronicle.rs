@@ -1,4 +1,4 @@
-//! Cronicle: the file of `control.sh export`, or the events of its API, `get_schedule`.
+//! Cronicle: the file from `control.sh export`, or the events from its API, `get_schedule`.
 
 use entity::schedule::{CatchUp, DstGap, Overlap};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
     target::{Command, Http, Method, Target},
 };
 
-/// The values of a field, and the first and the last that there may be.
+/// The fields of a timing, with their smallest and largest values.
 const FIELDS: [(&str, i64, i64); 6] = [
     ("minutes", 0, 59),
     ("hours", 0, 23),
@@ -23,7 +23,7 @@ const FIELDS: [(&str, i64, i64); 6] = [
     ("years", 1970, 4999),
 ];
 
-/// Takes in what a file has.
+/// Imports the events in a file.
 pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &str) {
     if let Ok(json) = serde_json::from_str::<Value>(source) {
         for (index, event) in items(&json, &["rows", "items", "events"]).into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
         }
         return;
     }
-    // A line of the export is a key of the storage, a hyphen, and its value.
+    // A line of the export is a storage key, a hyphen, and its value.
     for (index, line) in source.lines().enumerate() {
         let pages = line.strip_prefix("global/schedule/").and_then(|rest| rest.split_once(" - "));
         let Some((_, page)) = pages else { continue };
@@ -95,7 +95,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     let target = match text(event, "plugin").unwrap_or_default() {
         "shellplug" => {
             let script = text(params, "script").ok_or("its params have no script")?;
-            // With a line `#!` at the front it is that program's.
+            // A script with a `#!` line runs in that program.
             if script.starts_with("#!") && !script.starts_with("#!/bin/sh") {
                 let program = script.lines().next().unwrap_or_default();
                 changes.push(format!("{program}: the script is one of /bin/sh here"));
@@ -139,10 +139,10 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     Ok(schedule)
 }
 
-/// The lists of the timing as fields; what names no value is every one. All must match.
+/// Converts the timing's lists to fields; a missing list means every value. All fields must match.
 fn times(timing: Option<&Value>) -> Result<String, String> {
     let timing = match timing {
-        // Only when a person starts it.
+        // Runs only when a person starts it.
         None | Some(Value::Null | Value::Bool(false)) => return Ok("@manually".to_owned()),
         Some(timing @ Value::Object(_)) => timing,
         Some(_) => return Err("its timing is no object".to_owned()),
@@ -178,7 +178,7 @@ fn http(params: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
     let headers = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         let name = name.trim();
-        // Cronicle's own name of itself.
+        // Cronicle's own user agent is dropped.
         (!name.eq_ignore_ascii_case("user-agent"))
             .then(|| (name.to_owned(), crate::target::Secret::new(plain(value.trim()))))
     });

@@ -1,4 +1,4 @@
-//! Dkron: the jobs of its API, `GET /v1/jobs`.
+//! Dkron: the jobs from its API, `GET /v1/jobs`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     target::{Command, Http, Method, Secret, Target},
 };
 
-/// Takes in what a file has.
+/// Imports the jobs in a file.
 pub(super) fn gather(
     gathered: &mut Gathered,
     file: &str,
@@ -51,7 +51,7 @@ fn schedule(
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
     text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
-        // What the clock skips is not made up for, and what it repeats comes twice.
+        // Times that the clock skips are not made up for, and times that it repeats occur twice.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
     schedule.paused = is_on(job, "disabled");
@@ -112,7 +112,7 @@ fn shell(config: &Value) -> Result<Command, String> {
         .map(|(name, value)| (name.to_owned(), Secret::new(plain(value))))
         .collect();
     let directory = text(config, "cwd").map(plain);
-    // Without a shell the words are split at spaces, which a shell does as well.
+    // Without a shell, Dkron splits the words at spaces, as a shell does.
     Ok(Command { script: Some(plain(line)), env, directory, ..Command::default() })
 }
 
@@ -151,7 +151,7 @@ fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
     })
 }
 
-/// `30`, `30s`, `5m` as seconds.
+/// `30`, `30s` or `5m` in seconds.
 fn seconds(text: &str) -> Option<i64> {
     let (number, scale) = match text.strip_suffix(['s', 'm', 'h']) {
         Some(number) if text.ends_with('s') => (number, 1),

@@ -1,5 +1,5 @@
-//! EventBridge Scheduler: what `aws scheduler get-schedule` prints, one or several of them; and the
-//! rules of EventBridge with a schedule, from `aws events list-rules`.
+//! EventBridge Scheduler: one or more outputs of `aws scheduler get-schedule`; and EventBridge
+//! rules with a schedule, from `aws events list-rules`.
 
 use chrono::{DateTime, Utc};
 use entity::schedule::DstGap;
@@ -15,13 +15,13 @@ use crate::{
     target::{Command, Target},
 };
 
-/// Where nothing is said, EventBridge tries this often again, and for a day.
+/// EventBridge's defaults: this many retries, for at most a day.
 const USUAL_RETRIES: i64 = 185;
 const USUAL_AGE: i64 = 86_400;
 /// The longest jitter, in seconds.
 const MAX_JITTER: i64 = 86_400;
 
-/// Takes in what a file has.
+/// Imports the schedules in a file.
 pub(super) fn gather(gathered: &mut Gathered, file: &str, json: &Value) {
     for (index, item) in items(json, &["Schedules", "Rules"]).into_iter().enumerate() {
         let name = text(item, "Name").unwrap_or_default();
@@ -66,7 +66,7 @@ fn schedule(
         zone.clone_into(&mut schedule.zone);
     }
     if schedule.zone != "UTC" {
-        // What the clock skips is not invoked, and what comes twice is invoked once.
+        // Times that the clock skips are not invoked, and times that it repeats are invoked once.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
     }
     schedule.start = instant(item, "StartDate")?;
@@ -101,14 +101,14 @@ fn schedule(
     ));
     gathered.remark("disable it in EventBridge, or each of its fires comes twice");
     let again = number(retry, "MaximumRetryAttempts").unwrap_or(USUAL_RETRIES);
-    // The limit of a task stands for what is twice as much there, and needs no word where nobody
-    // chose it.
+    // EventBridge's default is nearly twice as many attempts as a task may have; the reduction is
+    // noted only if the user chose the number.
     let again = if retry.get("MaximumRetryAttempts").is_some() { again } else { again.min(99) };
     task(&mut schedule, Target::Command(command), again, Some(3_600), changes);
     Ok(schedule)
 }
 
-/// The call of the AWS CLI that reaches a target.
+/// The AWS CLI call that invokes a target.
 fn command(target: &Value) -> Result<Command, String> {
     let arn = text(target, "Arn").ok_or("it has no Target.Arn")?;
     let input = text(target, "Input").unwrap_or("{}");
@@ -177,7 +177,7 @@ fn command(target: &Value) -> Result<Command, String> {
     Ok(script(&words))
 }
 
-/// `stopInstances` as the CLI spells it.
+/// `stopInstances` in the CLI's spelling.
 fn hyphened(action: &str) -> String {
     let mut made = String::new();
     for (index, c) in action.char_indices() {
@@ -189,7 +189,7 @@ fn hyphened(action: &str) -> String {
     made
 }
 
-/// An instant as RFC 3339 or as seconds.
+/// An instant in RFC 3339 or in seconds.
 fn instant(item: &Value, key: &str) -> Result<Option<DateTime<Utc>>, String> {
     let at = match item.get(key) {
         None | Some(Value::Null) => return Ok(None),

@@ -1,4 +1,4 @@
-//! What importers of JSON share.
+//! Helpers for importers of JSON.
 
 use serde_json::Value;
 
@@ -11,15 +11,15 @@ use crate::{
 
 /// The longest timeout, in milliseconds.
 pub(super) const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-/// The most attempts that a task may have.
+/// The largest number of attempts of a task.
 const MAX_ATTEMPTS: i64 = 100;
 
-/// The text of a key, if it is there and not empty.
+/// The text under a key, if it is present and not empty.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// Whether a key says yes: as a truth, a number or a text.
+/// Whether a key is true: as a Boolean, a number or a text.
 pub(super) fn is_on(value: &Value, key: &str) -> bool {
     match value.get(key) {
         Some(Value::Bool(on)) => *on,
@@ -29,7 +29,7 @@ pub(super) fn is_on(value: &Value, key: &str) -> bool {
     }
 }
 
-/// A whole number, also as a text; none where there is none.
+/// A whole number, also as a text; None if it is missing.
 pub(super) fn number(value: &Value, key: &str) -> Option<i64> {
     match value.get(key)? {
         Value::Number(number) => number.as_i64(),
@@ -38,14 +38,14 @@ pub(super) fn number(value: &Value, key: &str) -> Option<i64> {
     }
 }
 
-/// The things in an answer: a list, a list under one of these keys, or one thing.
+/// The items in a response: a list, a list under one of these keys, or a single item.
 pub(super) fn items<'a>(value: &'a Value, keys: &[&str]) -> Vec<&'a Value> {
     let list = value.as_array().or_else(|| keys.iter().find_map(|key| value.get(key)?.as_array()));
     list.map_or_else(|| vec![value], |list| list.iter().collect())
 }
 
-/// Gives the schedule its only task: with as many attempts beside the first, and the longest
-/// timeout that there is where none is given.
+/// Sets the schedule's only task, with `again` retries, and with the longest possible timeout if
+/// none is given.
 pub(super) fn task(
     schedule: &mut ScheduleEntry,
     target: Target,
@@ -58,14 +58,14 @@ pub(super) fn task(
     if attempts > MAX_ATTEMPTS {
         changes.push(format!("{again} further attempts: a task has at most {MAX_ATTEMPTS} in all"));
     }
-    // Within the limit, so it fits.
+    // Within the limit, so the conversion cannot fail.
     task.retry.max_attempts = i32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(1);
     let limit = timeout_seconds.filter(|seconds| *seconds > 0);
     task.timeout_ms = limit.map_or(LONGEST_MS, |s| s.saturating_mul(1_000).clamp(1, LONGEST_MS));
     schedule.task = Some(TaskEntry::of(&task));
 }
 
-/// A script of one command with these words.
+/// A script with a single command of these words.
 pub(super) fn script(words: &[&str]) -> Command {
     let is_bare = |word: &str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);

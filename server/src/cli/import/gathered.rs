@@ -1,4 +1,4 @@
-//! What an import has found, each entry checked as a server would check it.
+//! The result of an import, with each entry checked as a server would check it.
 
 use chrono::DateTime;
 use serde::Serialize;
@@ -13,41 +13,41 @@ use crate::{
     },
 };
 
-/// What was found, and the module that is made of it.
+/// The imported entries, and the module made of them.
 pub(super) struct Gathered {
     file: File,
     names: Names,
     found: Vec<ImportedEntry>,
-    /// What is to be known of the next entry without being a change of it.
+    /// Notes on the next entry that are not changes of it.
     remarks: Vec<String>,
 }
 
 /// One entry.
 #[derive(Debug, Serialize)]
 pub(super) struct ImportedEntry {
-    /// The file and the line.
+    /// The file and the line number.
     place: String,
-    /// What stands there.
+    /// The original text.
     entry: String,
     outcome: Outcome,
-    /// The schedule that it became.
+    /// The schedule that was made of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<String>,
-    /// What is otherwise than it was, or why it cannot be.
+    /// What differs from the original, or why it cannot be imported.
     notes: Vec<String>,
 }
 
-/// What became of an entry.
+/// The outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// It means the same.
+    /// It has the same meaning.
     Imported,
-    /// It is there, and means something else.
+    /// It was imported with a different meaning.
     MeaningChanged,
-    /// It is not there.
+    /// It was not imported.
     Unsupported,
-    /// It was never asked for: it stands beside what is imported.
+    /// It was not requested: it was found beside the imported entries.
     Skipped,
 }
 
@@ -57,18 +57,18 @@ pub(super) struct Origin<'a> {
     pub(super) entry: &'a str,
 }
 
-/// What runs, if it is more than one task.
+/// The imported workflow, if it has more than one task.
 pub(super) type Workflow = Option<WorkflowEntry>;
 
-/// The characters of an entry that the report repeats.
+/// The largest number of characters of an entry that the report repeats.
 const MAX_SHOWN: usize = 100;
-/// The schedules and workflows that a module may have.
+/// The largest number of schedules and workflows in a module.
 const MAX_ENTRIES: usize = 1_000;
-/// The characters of a schedule's note.
+/// The largest number of characters in a schedule's note.
 const MAX_NOTE: usize = 1_000;
-/// The characters of one note in the report.
+/// The largest number of characters in one note of the report.
 const MAX_SAID: usize = 600;
-/// The entries of one import.
+/// The largest number of entries in one import.
 const MAX_FOUND: usize = 20_000;
 
 impl Gathered {
@@ -77,13 +77,13 @@ impl Gathered {
         Self { file, names: Names::default(), found, remarks: vec![] }
     }
 
-    /// Says something of the next entry that does not change its meaning.
+    /// Adds a note to the next entry that does not change its meaning.
     pub(super) fn remark(&mut self, text: impl Into<String>) {
         self.remarks.push(text.into());
     }
 
-    /// Takes an entry in, under the first of the `wanted` names that is free; `changes` say what is
-    /// otherwise.
+    /// Adds an entry under the first of the `wanted` names that is free; `changes` list what
+    /// differs.
     pub(super) fn add(
         &mut self,
         origin: &Origin<'_>,
@@ -112,12 +112,12 @@ impl Gathered {
         self.put(origin, outcome, Some(name), changes);
     }
 
-    /// Leaves an entry out.
+    /// Refuses an entry.
     pub(super) fn refuse(&mut self, origin: &Origin<'_>, why: impl Into<String>) {
         self.put(origin, Outcome::Unsupported, None, vec![why.into()]);
     }
 
-    /// Counts what stands beside the entries that are asked for.
+    /// Counts an entry that was found but not requested.
     pub(super) fn skip(&mut self, origin: &Origin<'_>, why: impl Into<String>) {
         self.put(origin, Outcome::Skipped, None, vec![why.into()]);
     }
@@ -130,7 +130,7 @@ impl Gathered {
         mut notes: Vec<String>,
     ) {
         notes.append(&mut self.remarks);
-        // One variable in each of a hundred arguments is one note.
+        // The same variable in a hundred arguments is noted once.
         let mut said = std::collections::HashSet::new();
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
@@ -163,7 +163,7 @@ impl Gathered {
         Ok(self.file.write(format)?)
     }
 
-    /// The report for people: a line for each entry, and what is to be known of it beneath.
+    /// The report for people: one line per entry, with its notes below.
     pub(super) fn words(&self) -> String {
         let mut words = String::new();
         for found in &self.found {
@@ -201,7 +201,7 @@ impl Gathered {
     }
 }
 
-/// Asks the calculator, as the server will.
+/// Validates the timing with the calculator, as the server will.
 fn check_timing(schedule: &ScheduleEntry) -> Result<(), String> {
     let definition = Definition {
         expressions: schedule.when.0.clone(),

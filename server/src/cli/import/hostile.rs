@@ -1,4 +1,4 @@
-//! Texts of every shape into every importer: an answer, and one of a bounded size.
+//! Feeds arbitrary texts to every importer: each must return a result of bounded size.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use timetable::Dialect;
 use super::{cronicle, crontab, dkron, eventbridge, gathered::Gathered, kubernetes};
 use crate::commands::{Format, modules::file::File};
 
-/// Beside what is fixed, a report says each entry again, and a note about each of its words.
+/// Growth factor of a report: it repeats each entry, and may note each of its words.
 const MAX_GROWTH: usize = 200;
 
 fn bounded(text: &str, gathered: &Gathered) {
@@ -62,7 +62,7 @@ fn every_importer(text: &str) {
     }
 }
 
-/// Pieces of what importers look for, in any order.
+/// Random pieces of what importers look for.
 fn pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "* * * * *",
@@ -117,7 +117,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|all| all.concat())
 }
 
-/// JSON whose keys importers know, with values of any kind.
+/// JSON with keys that importers know and values of any type.
 fn exports() -> impl Strategy<Value = String> {
     const KEYS: &[&str] = &[
         "Name",

@@ -8,23 +8,23 @@ use crate::{
     commands::Format,
 };
 
-/// Where what comes out goes.
+/// The output of an import.
 #[derive(Debug, Args)]
 pub(super) struct Into {
-    /// What the module is called
+    /// Name of the module
     #[arg(long, value_name = "NAME", default_value = "imported")]
     module: String,
-    /// The namespace that it is for
+    /// Namespace of the module
     #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
-    /// Write the module here; the report goes to standard output [default: the module goes to
-    /// standard output, the report to standard error]
+    /// Write the module to this file; the report goes to standard output [default: the module goes
+    /// to standard output, the report to standard error]
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     output: Option<PathBuf>,
-    /// Only report
+    /// Only print the report
     #[arg(long)]
     dry_run: bool,
-    /// The report as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
     /// Exit with 3 unless every entry keeps its meaning

@@ -1,17 +1,17 @@
-//! Bringing along what other schedulers run: module files made of theirs, with a report of each
-//! entry.
+//! Imports definitions of other schedulers: turns their files into module files, with a report on
+//! each entry.
 //!
-//! What is imported keeps its meaning as far as the two allow; where they do not, the report says
-//! what is otherwise, and what cannot be brought along, it says with the reason. Nothing is asked of
-//! a server: the file that comes out is read by a person and applied.
+//! Imported entries keep their meaning as far as possible. The report says what differs, and what
+//! cannot be imported and why. No server is involved: a person reads the resulting file and applies
+//! it.
 //!
-//! - `crontab`: of users and of the system
+//! - `crontab`: crontabs of users and of the system
 //! - `kubernetes`: CronJob manifests
 //! - `systemd`: timers and their services
-//! - `eventbridge`, `dkron`, `cronicle`: exports in JSON; `exported`: what these share
-//! - `into`: where the module and the report go
-//! - `gathered`: what was found, checked as a server would check it; `names`: what it is called
-//! - `plain`: texts that must not be taken for templates
+//! - `eventbridge`, `dkron`, `cronicle`: JSON exports; `exported`: what these share
+//! - `into`: the output of the module and the report
+//! - `gathered`: the result, checked as a server would check it; `names`: names for entries
+//! - `plain`: texts escaped from templates
 
 mod cronicle;
 mod crontab;
@@ -36,7 +36,7 @@ use serde_json::Value;
 use self::into::Into;
 use super::{CliError, modules, timing::DialectFlag};
 
-/// Make a module file of what another scheduler runs, and say what becomes of each entry
+/// Convert another scheduler's definitions to a module file, with a report on each entry
 #[derive(Debug, Args)]
 pub(super) struct Import {
     #[command(subcommand)]
@@ -45,21 +45,21 @@ pub(super) struct Import {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// Of crontab files
+    /// Import crontab files
     Crontab(Crontab),
-    /// Of Kubernetes CronJob manifests
+    /// Import Kubernetes CronJob manifests
     Kubernetes(Kubernetes),
-    /// Of systemd timers and their services
+    /// Import systemd timers and their services
     Systemd(Systemd),
-    /// Of schedules of EventBridge Scheduler, as 'aws scheduler get-schedule' prints them
+    /// Import EventBridge Scheduler schedules, as printed by 'aws scheduler get-schedule'
     Eventbridge(Exported),
-    /// Of jobs of Dkron, as its API gives them: curl http://HOST:8080/v1/jobs
+    /// Import Dkron jobs, as returned by its API: curl http://HOST:8080/v1/jobs
     Dkron(Dkron),
-    /// Of events of Cronicle, from the file of 'control.sh export'
+    /// Import Cronicle events, from the file of 'control.sh export'
     Cronicle(Exported),
 }
 
-/// Of crontab files
+/// Import crontab files
 #[derive(Debug, Args)]
 struct Crontab {
     /// Crontab files; - is standard input
@@ -71,74 +71,74 @@ struct Crontab {
     /// The files have no user in the sixth field, whatever they look like
     #[arg(long, conflicts_with = "system")]
     no_users: bool,
-    /// Whose crontab it is: the commands run as that user [default: the user of the server]
+    /// Owner of the crontab: the commands run as this user [default: the user of the server]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// How the times are written, if it is not cron's way
+    /// Dialect of the times, if it is not cron's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
-    /// The zone of the machine that the files come from [default: that of this machine]
+    /// Time zone of the machine that the files come from [default: that of this machine]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
     #[command(flatten)]
     into: Into,
 }
 
-/// Of Kubernetes CronJob manifests
+/// Import Kubernetes CronJob manifests
 #[derive(Debug, Args)]
 struct Kubernetes {
-    /// Manifests, of one or several documents; - is standard input
+    /// Manifests of one or more documents; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The zone of the cluster, for what names none
+    /// Time zone of the cluster, for CronJobs that name none
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
     /// What a fire does
     #[arg(long, value_enum, value_name = "WHAT", default_value = "job")]
     target: kubernetes::Runs,
-    /// How 'schedule' is written, if it is not cron's way
+    /// Dialect of 'schedule', if it is not cron's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
     #[command(flatten)]
     into: Into,
 }
 
-/// Of systemd timers and their services
+/// Import systemd timers and their services
 #[derive(Debug, Args)]
 struct Systemd {
-    /// Folders with units in their order, such as /etc/systemd/system and /usr/lib/systemd/system,
-    /// or .timer files; the services stand in the same folders
+    /// Folders with units in order of precedence, such as /etc/systemd/system and
+    /// /usr/lib/systemd/system, or .timer files whose services are in the same folders
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Timers of the folders that are not enabled, too
+    /// Include timers of the folders that are not enabled
     #[arg(long)]
     all: bool,
-    /// The zone of the machine that the units come from [default: that of this machine]
+    /// Time zone of the machine that the units come from [default: that of this machine]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
     #[command(flatten)]
     into: Into,
 }
 
-/// Of an export in JSON
+/// Import a JSON export
 #[derive(Debug, Args)]
 struct Exported {
-    /// Files; - is standard input
+    /// Exported files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The zone of what names none
+    /// Time zone of entries that name none
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
     #[command(flatten)]
     into: Into,
 }
 
-/// Of jobs of Dkron
+/// Import Dkron jobs
 #[derive(Debug, Args)]
 struct Dkron {
     #[command(flatten)]
     exported: Exported,
-    /// How 'schedule' is written, if it is not cron's way
+    /// Dialect of 'schedule', if it is not cron's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
 }
@@ -231,13 +231,13 @@ impl Exported {
     }
 }
 
-/// The JSON of a file. serde_json refuses what is nested deeper than 128.
+/// Parses a file as JSON. serde_json refuses nesting deeper than 128.
 fn json(file: &str, source: &str) -> Result<Value, CliError> {
     serde_json::from_str(source)
         .map_err(|error| CliError::Usage(format!("{file} is no JSON: {error}")))
 }
 
-/// The zone that is given, or that of this machine; UTC where that cannot be told.
+/// The given zone, or this machine's; UTC if that is unknown.
 fn zone(given: Option<String>) -> Result<String, CliError> {
     if let Some(given) = given {
         return checked(given);

@@ -1,16 +1,16 @@
-//! Names for what had none, or others.
+//! Names for imported entries that have none, or whose names must change.
 
 use std::collections::HashMap;
 
-/// The names that were given, and for each the number to try behind it next.
+/// The names in use, each with the number to try next as its suffix.
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<String, u32>);
 
-/// The characters of a name, so that a number fits behind it.
+/// The largest length of a name, so that a number fits after it.
 const MAX_LENGTH: usize = 110;
 
 impl Names {
-    /// The first of the `wanted` names, as names may be, that nothing has yet; where all are taken,
+    /// The first of the `wanted` names that is free, converted to a valid name; if all are taken,
     /// the last of them with a number.
     pub(super) fn take(&mut self, wanted: &[&str]) -> String {
         let mut last = fitting("");
@@ -33,7 +33,7 @@ impl Names {
     }
 }
 
-/// What names may have of a text.
+/// Reduces a text to characters that names may have.
 fn fitting(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().take(MAX_LENGTH) {

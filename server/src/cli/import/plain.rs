@@ -1,17 +1,17 @@
-//! Texts that mean themselves, whatever stands in them.
+//! Texts that are taken literally, whatever they contain.
 
-/// The text so that no template is seen in it: other schedulers have none of ours.
+/// Escapes the text from templates: other schedulers do not have ours.
 pub(super) fn plain(text: &str) -> String {
     let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
     if !is_template {
         return text.to_owned();
     }
-    // The end of a raw stretch cannot stand in one.
+    // A raw block cannot contain its own end.
     let inner = text.replace("{%", "{% endraw %}{{ '{%' }}{% raw %}");
     format!("{{% raw %}}{inner}{{% endraw %}}")
 }
 
-/// The text as one word of a shell.
+/// The text as a single shell word.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

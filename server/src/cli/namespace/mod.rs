@@ -1,4 +1,4 @@
-//! Namespaces, on the database that the configuration names.
+//! Namespaces, in the configured database.
 
 mod quotas;
 
@@ -23,40 +23,40 @@ pub(super) struct Namespace {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a namespace
+    /// Create a namespace
     Create {
-        /// Unique
+        /// Unique name
         name: String,
         #[command(flatten)]
         why: Why,
     },
-    /// Give a namespace another name; whoever asks for it by the old one finds none
+    /// Rename a namespace; the old name is no longer found
     Rename {
-        /// Which
+        /// The namespace
         name: String,
-        /// Its name from now on
+        /// Its new name
         new_name: String,
         #[command(flatten)]
         why: Why,
     },
-    /// Show what a namespace may use and what it uses, or set it: what is given; with --reset all
-    /// else is as the server is configured
+    /// Show a namespace's quotas and usage, or set the given quotas; with --reset, all others use
+    /// the server's configuration
     Quotas {
-        /// Which
+        /// The namespace
         name: String,
-        /// How many schedules it may have; 0 is without a limit
+        /// Maximum number of schedules; 0 is no limit
         #[arg(long, value_name = "COUNT")]
         schedules: Option<i64>,
-        /// How many fires a minute; 0 is without a limit
+        /// Maximum number of fires a minute; 0 is no limit
         #[arg(long, value_name = "COUNT")]
         fires_a_minute: Option<i64>,
-        /// How many runs at work at the same time; 0 is without a limit
+        /// Maximum number of runs at work at once; 0 is no limit
         #[arg(long, value_name = "COUNT")]
         live_runs: Option<i64>,
-        /// How many bytes of log lines a day; 0 is without a limit
+        /// Maximum bytes of log lines a day; 0 is no limit
         #[arg(long, value_name = "BYTES")]
         log_bytes_a_day: Option<i64>,
-        /// Forget what was set before
+        /// Discard the quotas that were set before
         #[arg(long)]
         reset: bool,
         #[command(flatten)]
@@ -73,7 +73,7 @@ enum Action {
     },
 }
 
-/// So many are read at once.
+/// Number of namespaces read at once.
 const BATCH: u64 = 500;
 
 impl Namespace {

@@ -1,4 +1,4 @@
-//! What a namespace may use, and what it uses.
+//! A namespace's quotas and their usage.
 
 use serde_json::json;
 
@@ -9,8 +9,8 @@ use crate::{
     store::namespaces,
 };
 
-/// Shows the quotas of a namespace; before that sets those that are given. With `reset` nothing is
-/// left of what was set before.
+/// Shows the quotas of a namespace, after setting the given ones. With `reset`, the quotas that
+/// were set before are discarded.
 pub(super) async fn show_or_set(
     office: &Office,
     name: &str,
@@ -36,7 +36,7 @@ pub(super) async fn show_or_set(
     }
     let used = commands.used_quotas(row.id, name).await?;
     let fires = (used.usage.fires_an_hour + 59).div_euclid(60);
-    // How much is logged the servers count.
+    // Logged bytes are counted only by the running servers.
     let lines = [
         ("schedules", Some(used.usage.schedules), used.limits.schedules, used.own.schedules),
         ("fires a minute", Some(fires), used.limits.fires_a_minute, used.own.fires_a_minute),

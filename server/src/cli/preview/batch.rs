@@ -1,5 +1,6 @@
-//! Many questions: a line in, a line out, in order, as they come. A line that cannot be answered
-//! gets an error and the next one is read: one slip in a file of thousands must not cost the rest.
+//! Batch mode: one answer line per input line, in order, as they arrive. A line that cannot be
+//! answered gets an error and reading continues: one mistake in a file of thousands must not cost
+//! the rest.
 
 use std::{
     fs::File,
@@ -16,8 +17,8 @@ use crate::cli::{
     timing::{Defaults, definition, instant, translated},
 };
 
-/// A question. What it leaves out is as the flags say; a key that is not known is refused, since a
-/// misspelt one would change the answer in silence.
+/// A question. Omitted values come from the flags; unknown keys are refused, since a misspelt one
+/// would silently change the answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -29,8 +30,8 @@ struct Question {
     dst_overlap: Option<timetable::Overlap>,
 }
 
-/// The fires, or why there can be none. A timing that is well formed and that no date ever matches
-/// has both: it is refused, and its fires are known.
+/// The fires, or why there can be none. A well-formed timing that never matches any date has both:
+/// it is refused, and its list of fires is known to be empty.
 #[derive(Debug, Default, Serialize)]
 struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +46,7 @@ impl Answer {
     }
 }
 
-/// Answers each line of a file, or of standard input.
+/// Answers each line of a file or of standard input.
 pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Result<(), CliError> {
     let questions: Box<dyn BufRead> = if file == "-" {
         Box::new(io::stdin().lock())
@@ -55,7 +56,7 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
         })?;
         Box::new(BufReader::new(opened))
     };
-    // Written out with each line's end: whoever asks line by line waits for the answer.
+    // Flushed after each line: an interactive caller waits for the answer.
     let mut answers = io::stdout().lock();
     for line in questions.split(b'\n') {
         let line = line.map_err(CliError::io("read the batch"))?;

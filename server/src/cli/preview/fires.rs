@@ -4,14 +4,14 @@ use timetable::{Fire, FireKind, Warning};
 
 use crate::cli::{CliError, output};
 
-/// A fire as the contract spells it.
+/// A fire in the format of the JSON contract.
 #[derive(Debug, Serialize)]
 pub(super) struct PreviewFire {
     /// RFC 3339 in UTC.
     at: String,
     /// The wall clock in the zone, without its offset.
     local: String,
-    /// As `+02:00`.
+    /// UTC offset, as in `+02:00`.
     offset: String,
     kind: FireKind,
 }
@@ -27,7 +27,7 @@ impl From<Fire> for PreviewFire {
     }
 }
 
-/// The answer of `carillon preview --json`.
+/// The output of `carillon preview --json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Printed {
     pub(super) description: String,
@@ -36,7 +36,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// The same for people.
+    /// Prints the same for people.
     pub(super) fn print(&self) -> Result<(), CliError> {
         output::line(&self.description)?;
         if self.fires.is_empty() {

@@ -1,7 +1,7 @@
-//! `carillon preview`: when a timing fires, asked of the same calculator as everything else.
+//! `carillon preview`: when a timing fires, computed by the same calculator as everywhere else.
 //!
-//! - `fires`: a fire as JSON and as a line
-//! - `batch`: many questions, one a line
+//! - `fires`: a fire as JSON and as a line of text
+//! - `batch`: many questions, one per line
 
 mod batch;
 mod fires;
@@ -13,7 +13,7 @@ use fires::{PreviewFire, Printed};
 
 use super::{CliError, output, timing::Timing};
 
-/// The most that is shown of one timing.
+/// The largest number of fires shown for one timing.
 const MAX: usize = 10_000;
 
 /// Show the next fires of a timing
@@ -21,14 +21,14 @@ const MAX: usize = 10_000;
 pub(super) struct Preview {
     #[command(flatten)]
     timing: Timing,
-    /// How many, 1 to 10000
+    /// Number of fires, 1 to 10000
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     count: usize,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
-    /// Answer many: read {"expr","tz","from","count","dst_gap","dst_overlap"} lines from a file, or
-    /// - for standard input; the flags hold for lines that do not name a value
+    /// Batch mode: read {"expr","tz","from","count","dst_gap","dst_overlap"} lines from a file, or
+    /// from standard input if it is -; the flags apply to lines that omit a value
     #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "json"])]
     batch: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Retention from the command line: a round on the database that the configuration names, and beside
-//! it what a running server is asked: how long who keeps history, what would go, and another length.
+//! Retention from the command line: runs a round on the configured database, or asks a running
+//! server who keeps history for how long, previews a round, and changes the retention.
 
 mod preview;
 mod round;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{CliError, client::Server};
 
-/// Remove history that is old enough, as the server does each hour; or look and set how long it is
+/// Remove history that is old enough, as the server does each hour; or show and set how long it is
 /// kept
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -45,15 +45,15 @@ impl Retention {
 struct Whose {
     #[command(flatten)]
     server: Server,
-    /// Whose history
+    /// Namespace whose history is kept
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// That of one schedule in it, by name
+    /// Only the schedule with this name
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
 }
 
-/// What is asked of a preview.
+/// The fields that are requested of a preview.
 const PREVIEW: &str = "longestDays shortestDays partitions oldestKept { table madeAt }
     tables(first: 1000) { table namespace rows estimatedBytes oldest newest }";
 
@@ -63,7 +63,7 @@ fn day(instant: &Value) -> String {
     day.unwrap_or("-").to_owned()
 }
 
-/// Those figures of a preview that are of this namespace, or of any.
+/// The figures of a preview for this namespace, or for all.
 fn figures<'a>(preview: &'a Value, of: Option<&str>) -> impl Iterator<Item = &'a Value> {
     let tables = preview["tables"].as_array().into_iter().flatten();
     tables.filter(move |figure| of.is_none() || figure["namespace"].as_str() == of)

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use super::{PREVIEW, day, figures};
 use crate::cli::{CliError, client::Server, output};
 
-/// Say what the server's next round would remove
+/// Show what the server's next round would remove
 #[derive(Debug, Args)]
 pub(super) struct Preview {
     #[command(flatten)]
     server: Server,
-    /// Only what is this one's [default: all, and what belongs to none; for whoever administers all]
+    /// Only history of this namespace [default: all, including what belongs to none; for
+    /// administrators of the instance]
     #[arg(long)]
     namespace: Option<String>,
     /// Answer as JSON

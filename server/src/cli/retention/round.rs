@@ -1,4 +1,4 @@
-//! A round now, on the database that the configuration names.
+//! Runs a retention round now, on the configured database.
 
 use std::time::Duration;
 
@@ -15,12 +15,13 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// Removes history that is old enough, as the server does each hour; or says what would go.
+/// Removes history that is old enough, as the server does each hour; or shows what would be
+/// removed.
 #[derive(Debug, Args)]
 pub(super) struct Round {
     #[command(flatten)]
     place: Existing,
-    /// Only say what would go
+    /// Only show what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Answer as JSON
@@ -28,10 +29,10 @@ pub(super) struct Round {
     json: bool,
 }
 
-/// Between two chunks on SQLite, where a server in another process tries again every 100 ms.
+/// The pause between two chunks on SQLite, where a server in another process retries every 100 ms.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// A row of the answer: table, namespace, rows, estimated bytes.
+/// A row of the output: table, namespace, rows, estimated bytes.
 type Line = (&'static str, Option<String>, i64, i64);
 
 impl Round {
@@ -57,7 +58,7 @@ impl Round {
         {
             output::line(format!("the server '{node}' does this too, each hour"))?;
         }
-        // A server that runs beside this waits for SQLite's writer by trying again and again.
+        // A server that uses the same SQLite database acquires its write lock by retrying.
         let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
         let manner = Manner::by_hand(pause);
         let now = clock.now();

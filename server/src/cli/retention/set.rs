@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{PREVIEW, Whose, day, figures};
 use crate::cli::{CliError, named::find, output, why::Why};
 
-/// Say how long history is kept from now on, or what would go if it were so
+/// Set how long history is kept, or show what a change would remove
 #[derive(Debug, Args)]
 pub(super) struct Set {
     /// Number of days, 1 to 3650, or 'default' to inherit the setting
@@ -12,7 +12,7 @@ pub(super) struct Set {
     days: Days,
     #[command(flatten)]
     whose: Whose,
-    /// Only say what the next round would remove then, beside what it removes as it is
+    /// Only show what the next round would remove with and without the change
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(super) struct Set {
     json: bool,
 }
 
-/// None as whoever counts without it.
+/// None inherits the setting.
 #[derive(Clone, Copy, Debug)]
 struct Days(Option<i64>);
 
@@ -81,7 +81,7 @@ impl Set {
         })
     }
 
-    /// What the next round removes as it is, and what it would then.
+    /// What the next round would remove now, and after the change.
     async fn look(&self) -> Result<(), CliError> {
         let Whose { server, namespace, schedule } = &self.whose;
         let query = format!(

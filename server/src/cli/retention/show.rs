@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::Whose;
 use crate::cli::{CliError, client::ClientError, output};
 
-/// Say how long history is kept
+/// Show how long history is kept
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]

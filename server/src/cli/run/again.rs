@@ -4,14 +4,14 @@ use serde_json::json;
 use super::{FACTS, One};
 use crate::cli::CliError;
 
-/// Do all of a settled run again, as its workflow is defined now
+/// Retry a settled run from the start, with the current definition of its workflow
 #[derive(Debug, Args)]
 pub(super) struct Retry {
     #[command(flatten)]
     one: One,
 }
 
-/// Do a settled run again from where it failed, as its workflow was defined then
+/// Rerun a settled run from where it failed, with the workflow definition that it began with
 #[derive(Debug, Args)]
 pub(super) struct Rerun {
     #[command(flatten)]

@@ -4,12 +4,12 @@ use serde_json::json;
 use super::{FACTS, One};
 use crate::cli::CliError;
 
-/// Stop a run: one that waits at once, one that is at work through its node
+/// Cancel a run: at once if it is waiting, through its node if it is at work
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
     #[command(flatten)]
     one: One,
-    /// Why, for the run and the audit log
+    /// Reason, for the run and the audit log
     #[arg(long)]
     reason: Option<String>,
 }

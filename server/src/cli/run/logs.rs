@@ -11,15 +11,15 @@ use crate::{
     clock::Clock,
 };
 
-/// Print what a run has printed so far
+/// Print a run's log so far
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
     one: One,
-    /// Only of this task
+    /// Only lines of this task
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
-    /// Go on until the run has settled
+    /// Continue until the run has settled
     #[arg(long, short)]
     follow: bool,
 }
@@ -39,7 +39,8 @@ impl Logs {
         let clock = Clock::system();
         let mut after = Value::Null;
         loop {
-            // Asked before the lines are: what is written until it settles is read.
+            // The state is queried before the lines: everything written until the run settles is
+            // read.
             let found = server.ask(ACTION, RUN, json!({ "id": run })).await?["run"].take();
             refused_if_none(ACTION, *run, &found)?;
             loop {

@@ -1,4 +1,4 @@
-//! One run from the command line: looked at, stopped, or done again.
+//! One run from the command line: show, cancel, retry or rerun it.
 
 mod again;
 mod cancel;
@@ -16,7 +16,7 @@ use super::{
     output,
 };
 
-/// Look at a run, cancel it, or do it again; 'carillon runs' lists them
+/// Show, cancel, retry or rerun a run; 'carillon runs' lists them
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(subcommand)]
@@ -56,11 +56,11 @@ struct One {
     json: bool,
 }
 
-/// What is told of a run.
+/// The fields that are shown of a run.
 const FACTS: &str = "id state trigger scheduledAt attempt retryOf cancel { by at reason }";
 
 impl One {
-    /// The run that a mutation by `$id` gives.
+    /// The run that a mutation by `$id` returns.
     async fn order(
         &self,
         action: &'static str,
@@ -79,7 +79,7 @@ impl One {
     }
 }
 
-/// Says that there is no such run, where nothing was found.
+/// Reports that there is no such run, if nothing was found.
 fn refused_if_none(action: &'static str, id: Uuid, found: &Value) -> Result<(), CliError> {
     if !found.is_null() {
         return Ok(());

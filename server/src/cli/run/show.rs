@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{One, refused_if_none};
 use crate::cli::{CliError, output};
 
-/// Say how a run went: its tasks, their attempts, and why it ended as it did
+/// Show how a run went: its tasks, their attempts, and why it ended as it did
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]

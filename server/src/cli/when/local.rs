@@ -1,9 +1,9 @@
-//! A local date and time as an instant.
+//! Converts a local date and time to an instant.
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 
-/// The instant at which the clocks of a zone show `local`: the first one where they do twice, and
-/// the first after the gap where they never do.
+/// The instant at which clocks in a zone show `local`: the first one if they show it twice, and the
+/// first after the gap if they never do.
 pub(super) fn instant<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => Some(at.to_utc()),
@@ -11,7 +11,7 @@ pub(super) fn instant<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<Dat
     }
 }
 
-/// Between a day before and a day after, the first second at which the clocks are past `local`.
+/// The first second, from a day before to a day after, at which the clocks are past `local`.
 fn after_gap<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     let day = TimeDelta::days(2);
     let mut before = local.checked_sub_signed(day)?.and_utc().timestamp();

@@ -1,4 +1,4 @@
-//! Instants and durations as people write them on the command line: one grammar for all flags.
+//! Instants and durations as users write them on the command line: one grammar for all flags.
 //!
 //! | written | means |
 //! | --- | --- |
@@ -12,8 +12,8 @@
 //! | `2026-03-29T01:00:00Z`, `2026-03-29 02:30+01:00` | RFC 3339: an instant with its offset |
 //!
 //! Case does not matter. Local means the time zone of this machine (`TZ`). A local time that the
-//! clocks skip is the first instant after the gap, and of one that comes twice the first is meant,
-//! as for schedules.
+//! clocks skip means the first instant after the gap, and one that occurs twice means the first
+//! occurrence, as for schedules.
 //!
 //! - `parse`: text to [`When`]; `local`: a local date and time to its instant
 
@@ -24,33 +24,33 @@ use chrono::{DateTime, Local, NaiveDate, NaiveTime, TimeDelta, TimeZone, Utc};
 
 use crate::{clock::Clock, config::Span};
 
-/// What help and errors say of the grammar.
+/// The summary of the grammar for help and errors.
 const HELP: &str = "write 2h, '2h ago', 'in 2h', 14:30, 'yesterday 02:00', '2026-03-29 02:30' or \
                     2026-03-29T01:00:00Z";
 
-/// On which side of now a flag looks, where a text does not say.
+/// The side of now that a flag looks at, if the text does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Past,
     Future,
 }
 
-/// A text that was understood, before it is known when now is.
+/// A parsed text, before the current time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Now,
-    /// So long from now, on that side or on the flag's.
+    /// This far from now, on the given side or on the flag's.
     Away(TimeDelta, Option<Side>),
     /// A time of day, on the nearest day.
     Time(NaiveTime),
-    /// So many days from today, at that time.
+    /// This many days from today, at that time.
     Day(i64, NaiveTime),
     Local(NaiveDate, NaiveTime),
     Instant(DateTime<Utc>),
 }
 
 impl When {
-    /// The instant, for a flag that looks to `side`. None where no calendar reaches.
+    /// The instant, for a flag that looks to `side`. None if it is out of the calendar's range.
     fn at<Z: TimeZone>(self, now: &DateTime<Z>, side: Side) -> Option<DateTime<Utc>> {
         let (zone, today) = (now.timezone(), now.date_naive());
         let on = |days: i64, time: NaiveTime| {
@@ -93,7 +93,7 @@ pub(super) fn future(text: &str) -> Result<DateTime<Utc>, String> {
     read(text, Side::Future)
 }
 
-/// A duration, such as that of `--expires-in`.
+/// A duration, as for `--expires-in`.
 pub(super) fn duration(text: &str) -> Result<Span, String> {
     let help = || "write numbers with units, such as 90s, 1h30m or 7d".to_owned();
     text.trim().to_ascii_lowercase().parse().map_err(|_| help())
@@ -218,7 +218,7 @@ mod tests {
             let written = Berlin.timestamp_opt(seconds, 0).unwrap();
             let text = written.format("%Y-%m-%d %H:%M:%S").to_string();
             let read = parse::when(&text).and_then(|when| when.at(&now(), Side::Past)).unwrap();
-            // The same, or the first of two.
+            // The same, or the first of two occurrences.
             let shown = read.with_timezone(&Berlin).format("%Y-%m-%d %H:%M:%S").to_string();
             prop_assert_eq!(shown, text);
             prop_assert!(read <= written.to_utc());

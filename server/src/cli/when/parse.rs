@@ -1,11 +1,11 @@
-//! The grammar's words.
+//! Parses the grammar.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use super::{Side, When};
 use crate::config::Span;
 
-/// What a text means; nothing if it is none of the grammar.
+/// The meaning of a text; None if it does not match the grammar.
 pub(super) fn when(text: &str) -> Option<When> {
     let text = text.trim().to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -36,7 +36,7 @@ fn away(words: &[&str], side: Option<Side>) -> Option<When> {
     Some(When::Away(TimeDelta::from_std(span.0).ok()?, side))
 }
 
-/// `2026-03-29`, with `t` and a time behind it or not, with an offset behind that or not.
+/// `2026-03-29`, optionally followed by `t` and a time, optionally with an offset.
 fn dated(word: &str) -> Option<When> {
     let Some((day, at)) = word.split_once('t') else {
         return Some(When::Local(date(word)?, NaiveTime::MIN));
@@ -49,7 +49,7 @@ fn dated(word: &str) -> Option<When> {
 
 fn instant(word: &str) -> Option<DateTime<Utc>> {
     let exact = DateTime::parse_from_rfc3339(&word.to_ascii_uppercase());
-    // People leave out the seconds.
+    // Users often omit the seconds.
     let short = || DateTime::parse_from_str(word, "%Y-%m-%dt%H:%M%#z");
     exact.or_else(|_| short()).ok().map(|at| at.to_utc())
 }

@@ -8,10 +8,10 @@ use crate::{
     store::{StoreError, alerts::rules},
 };
 
-/// So many alerts are written in one transaction.
+/// Maximum number of alerts written in one transaction.
 pub(super) const PIECE: u64 = 1_000;
 
-/// The rules whose alerts are nobody's any more when the transaction is committed.
+/// The rules whose alerts must be cleaned up once the transaction is committed.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Aftermath {
     pub(super) deleted: Vec<Uuid>,
@@ -19,7 +19,7 @@ pub(in crate::commands) struct Aftermath {
 }
 
 impl Commands {
-    /// To be called when the transaction was committed.
+    /// Must be called after the transaction was committed.
     pub(in crate::commands) async fn clear_up(&self, aftermath: Aftermath) {
         for id in aftermath.deleted {
             self.forget(id).await;
@@ -29,8 +29,8 @@ impl Commands {
         }
     }
 
-    /// Removes what a deleted rule has taken note of, piece by piece. The rule is gone whatever
-    /// becomes of this: what is left goes with what is old.
+    /// Removes the alerts of a deleted rule, in batches. The rule is gone even if this fails: the
+    /// rest is removed by age.
     async fn forget(&self, id: Uuid) {
         let forgetting = async {
             loop {
@@ -47,8 +47,8 @@ impl Commands {
         }
     }
 
-    /// Ends what a disabled rule has taken note of, piece by piece, for as long as it is disabled.
-    /// Nothing of it is told whatever becomes of this: what is left ends when it is enabled again.
+    /// Ends the alerts of a disabled rule, in batches, as long as it is disabled. None of them is
+    /// reported even if this fails: the rest ends when the rule is enabled again.
     async fn let_go(&self, id: Uuid) {
         let letting_go = async {
             loop {

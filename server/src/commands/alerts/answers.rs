@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Commands {
-    /// Says that somebody sees to an alert. It goes on all the same, and its end is told.
+    /// Acknowledges an alert. It stays open, and its end is reported.
     pub async fn acknowledge_alert(
         &self,
         right: &Operator,
@@ -38,7 +38,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Sends a message that was given up once more.
+    /// Sends again a message that was given up on.
     pub async fn retry_notification(
         &self,
         right: &Operator,

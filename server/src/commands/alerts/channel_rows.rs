@@ -1,4 +1,5 @@
-//! Channels made, changed and removed in a transaction: by hand or by a module, it goes this way.
+//! Creates, changes and removes channels within a transaction, for manual changes and modules
+//! alike.
 
 use entity::alert_channel::{ActiveModel, Kind, Model};
 use sea_orm::{ActiveEnum, Set};
@@ -20,21 +21,21 @@ use crate::{
     vault::{SecretScope, VaultError},
 };
 
-/// A channel as somebody wants it.
+/// A requested channel.
 #[derive(Debug)]
 pub(in crate::commands) struct Draft<'a> {
     pub(in crate::commands) name: &'a str,
     pub(in crate::commands) kind: Kind,
-    /// What is not said stays as it was, if it is a change.
+    /// In a change, absent fields stay as they were.
     pub(in crate::commands) input: ChannelInput,
 }
 
-/// A channel as it is to be, and as it was.
+/// A channel with its changes, and as it was before.
 #[derive(Debug)]
 pub(in crate::commands) struct Redrafted<'a> {
     name: &'a str,
     kind: Kind,
-    /// None where no key here opens it.
+    /// `None` if no key here opens it.
     pub(in crate::commands) before: Option<ChannelConfig>,
     pub(in crate::commands) way: ChannelConfig,
 }
@@ -84,7 +85,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// What a change of a channel makes of it.
+    /// Applies a change to a channel.
     pub(in crate::commands) fn redrafted<'a>(
         &self,
         row: &Model,
@@ -95,7 +96,7 @@ impl Commands {
         let opened = match ChannelConfig::read(row, &self.vault) {
             Ok(way) => Some(way),
             Err(VaultError::Store(error)) => return Err(error.into()),
-            // Whoever gives all of it again does not need what was there.
+            // A caller that sets everything again does not need the old value.
             Err(error) if input.url.is_none() => return Err(refused(error)),
             Err(_) => None,
         };
@@ -108,7 +109,8 @@ impl Commands {
         Ok(Redrafted { name, kind, before: opened, way })
     }
 
-    /// Makes a channel what it is to be. Whoever seals has locked that, and the row, before.
+    /// Writes the changes of a channel. The caller must have locked the sealing first, then the
+    /// row.
     pub(in crate::commands) async fn revise_channel(
         &self,
         tx: &DatabaseTransaction,
@@ -123,7 +125,8 @@ impl Commands {
             ..self.columns(row.id, name, kind, &way)?
         };
         if columns.key_id.as_ref().is_some() {
-            // Of the other channels none: one after the other is how they are mended.
+            // Other channels are not checked: if several cannot be opened, they are repaired one by
+            // one.
             self.vault.check_secrets(tx).await.map_err(refused)?;
         }
         let written = channels::update(tx, row.id, columns).await;
@@ -189,7 +192,7 @@ impl Commands {
     }
 }
 
-/// A channel as the audit log keeps it: without its secrets.
+/// A channel for the audit log: without its secrets.
 fn snapshot(name: &str, kind: Kind, shown: Value) -> Value {
     json!({ "name": name, "kind": kind.to_value(), "shown": shown })
 }

@@ -9,33 +9,33 @@ use crate::{
     store::{DatabaseTransaction, alerts::channels, secrets},
 };
 
-/// A channel to be made.
+/// A channel to create.
 #[derive(Clone, Debug)]
 pub struct NewChannel {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
     /// Unique among the namespace's channels.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The rest.
+    /// The other fields.
     pub input: ChannelInput,
 }
 
-/// A change of a channel. What is None stays as it is.
+/// A change of a channel. `None` leaves a field as it is.
 #[derive(Clone, Debug)]
 pub struct ChannelEdit {
     /// The channel.
     pub id: Uuid,
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
     /// Another name.
     pub name: Option<String>,
-    /// The rest.
+    /// The other fields.
     pub input: ChannelInput,
 }
 
-/// A channel that a command left.
+/// A channel after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedChannel {
     /// The channel.
@@ -43,7 +43,7 @@ pub struct SavedChannel {
 }
 
 impl Commands {
-    /// Makes a channel.
+    /// Creates a channel.
     pub async fn create_alert_channel(
         &self,
         right: &Editor,
@@ -64,7 +64,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Changes a channel, if it is still as the caller saw it.
+    /// Changes a channel, if it is still in the version that the caller saw.
     pub async fn update_alert_channel(
         &self,
         right: &Editor,
@@ -75,7 +75,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Before the channel, as whoever seals all of them anew does.
+        // Locked before the channel, in the same order as resealing all of them.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         let row = self.locked_channel(&tx, right.permit(), edit.id).await?;
         versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;

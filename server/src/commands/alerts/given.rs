@@ -17,9 +17,9 @@ use crate::{
     vault::MASK,
 };
 
-/// The most channels and rules of one namespace.
+/// Maximum number of channels in one namespace.
 pub(crate) const MAX_CHANNELS: u64 = 50;
-/// See [`MAX_CHANNELS`].
+/// Maximum number of rules in one namespace.
 pub(crate) const MAX_RULES: u64 = 100;
 
 const MAX_RECIPIENTS: usize = 50;
@@ -27,10 +27,10 @@ const MAX_CHANNELS_OF_A_RULE: usize = 10;
 const MAX_WINDOWS: usize = 50;
 const WEEK: i64 = 7 * 24 * 60 * 60;
 
-/// What a caller says of a channel. What is None is not said.
+/// A caller's input for a channel. `None` means not given.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelInput {
-    /// For all but `email`; `pagerduty` and `opsgenie` have a usual one.
+    /// For all but `email`; `pagerduty` and `opsgenie` have a default.
     pub url: Option<Secret>,
     /// For `webhook`; empty for none.
     pub signing_secret: Option<Secret>,
@@ -40,9 +40,9 @@ pub struct ChannelInput {
     pub to: Option<Vec<String>>,
 }
 
-/// What a channel was before.
+/// The state of a channel before the change.
 pub(super) enum Before {
-    /// There was none.
+    /// It did not exist.
     Nothing,
     Opened(ChannelConfig),
     /// No key here opens it.
@@ -51,7 +51,7 @@ pub(super) enum Before {
     },
 }
 
-/// The way that a channel of that kind is to take: what is not said is as it was before.
+/// The configuration of a channel of that kind: fields that are not given stay as before.
 pub(super) fn way(
     kind: Kind,
     input: ChannelInput,
@@ -93,7 +93,7 @@ pub(super) fn way(
     Ok(ChannelConfig::Request(receiver, hidden))
 }
 
-/// Whether a channel of that kind has what is given for it.
+/// Checks that each given field applies to a channel of that kind.
 fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadInput> {
     let takes_key = receiver.is_some_and(Receiver::has_key);
     for (field, is_given, belongs, of) in [
@@ -155,7 +155,7 @@ fn hidden(
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
-    // Opsgenie's alerts are closed at a path below it.
+    // Opsgenie's alerts are closed at a path below this URL.
     if receiver.has_key() && url.expose().contains(['?', '#']) {
         let help = "leave out the question mark and what is behind it";
         return Err(BadInput::new("url", "", "has more than a path", help));
@@ -163,11 +163,11 @@ fn hidden(
     Ok(Hidden { url, signing_secret, key })
 }
 
-/// The longest key of an incident service.
+/// Maximum length of an incident service's key.
 const MAX_KEY: usize = 200;
 
-/// A key is a word of letters, digits and hyphens, or the name of a secret: nothing in it ends the
-/// header, or fills in something else.
+/// A key must be a word of letters, digits and hyphens, or the name of a secret, so that it cannot
+/// end the header or inject anything else.
 fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
     let help = if receiver == Receiver::Pagerduty {
         "give the integration key of a service (Events API v2)"
@@ -185,7 +185,7 @@ fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
     Err(BadInput::new("key", "", problem, help))
 }
 
-/// Scheme, host and port, which is all that is shown of an address.
+/// Scheme, host and port: the only part of an address that is shown.
 fn origin(url: &Secret) -> String {
     let url = Url::parse(url.expose());
     url.map_or_else(|_| "(no URL)".to_owned(), |url| url.origin().ascii_serialization())
@@ -211,7 +211,7 @@ fn recipients(to: Option<Vec<String>>, executor: &Executor) -> Result<Vec<String
     Ok(to)
 }
 
-/// The executor does not repeat values, and speaks of a target.
+/// Rewords errors of the executor, which name no values and refer to a target.
 fn refused(error: TargetError) -> BadInput {
     match error {
         TargetError::Invalid { field, problem, help } => {
@@ -224,7 +224,7 @@ fn refused(error: TargetError) -> BadInput {
     }
 }
 
-/// What may be shown of a way.
+/// The part of a configuration that may be shown.
 pub(super) fn shown(way: &ChannelConfig) -> Value {
     let (receiver, hidden) = match way {
         ChannelConfig::Request(receiver, hidden) => (*receiver, hidden),
@@ -244,8 +244,8 @@ pub(super) fn shown(way: &ChannelConfig) -> Value {
     shown
 }
 
-/// An address as it may be shown: where it leads, and which secrets it names. If it names none, all
-/// of it is one, from the path on, unless the receiver asks for a key beside it.
+/// An address as it may be shown: its destination, and the secrets that it names. If it names none,
+/// everything from the path on is secret, unless the receiver requires a separate key.
 pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> String {
     if receiver.has_key() || names_secret(url) {
         masked_url(url.expose())
@@ -254,17 +254,17 @@ pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> St
     }
 }
 
-/// A key as it may be shown: the name of a secret, or that there is one.
+/// A key as it may be shown: the name of a secret, or a mask.
 pub(in crate::commands) fn shown_key(key: &Secret) -> &str {
     if is_reference(key.expose()) { key.expose() } else { MASK }
 }
 
-/// Whether an address asks for a secret by its name.
+/// Whether an address refers to a secret by name.
 pub(in crate::commands) fn names_secret(url: &Secret) -> bool {
     !Target::Http(Http::post(url.expose())).secret_names().is_empty()
 }
 
-/// What a rule says, apart from its channels.
+/// Checks a rule, except for its channels.
 pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
     check::name("name", &spec.name)?;
     let rule = &spec.rule;

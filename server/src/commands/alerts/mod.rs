@@ -1,15 +1,15 @@
-//! Alerts: who is told of what, and by which way.
+//! Alerts: rules, and the channels that they notify.
 //!
-//! A channel's secrets (the address of a receiver, which is all that one needs to write to it, and
-//! the key that messages are signed with) are taken and never given back: neither by a read, nor
-//! in the audit log. A channel of another namespace is to a rule as if it did not exist.
+//! A channel's secrets (the address of a receiver, which is all that is needed to write to it, and
+//! the key that signs messages) are accepted and never returned: neither by a read nor in the audit
+//! log. A rule cannot see channels of other namespaces.
 //!
-//! - `channels`: made, changed, deleted; `channel_rows`: the same in a transaction, for modules, too;
-//!   `trial`: tried out
-//! - `rules`: made, changed, deleted; `rule_rows`: the same in a transaction; `muting`: muted;
-//!   `aftermath`: what becomes of their alerts
-//! - `given`: an input of either, checked
-//! - `answers`: alerts acknowledged, messages sent once more
+//! - `channels`: create, change, delete; `channel_rows`: the same within a transaction, also for
+//!   modules; `trial`: test messages
+//! - `rules`: create, change, delete; `rule_rows`: the same within a transaction; `muting`: mute;
+//!   `aftermath`: cleaning up their alerts
+//! - `given`: checks the input of either
+//! - `answers`: acknowledging alerts, sending messages once more
 
 mod aftermath;
 mod answers;

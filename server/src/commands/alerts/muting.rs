@@ -12,20 +12,20 @@ use crate::{
     store::alerts::rules,
 };
 
-/// Until when a rule is to be silent, and why.
+/// Until when to mute a rule, and why.
 #[derive(Clone, Debug)]
 pub struct Muting {
-    /// None: it is to speak again.
+    /// `None` ends the mute.
     pub until: Option<DateTime<Utc>>,
-    /// For whoever asks why nothing came.
+    /// For people who wonder why no message arrived.
     pub reason: String,
 }
 
-/// For so long a rule may be muted: what is to be silent for longer is to be disabled.
+/// Maximum duration of a mute; to silence a rule for longer, disable it.
 const LONGEST_MUTE: TimeDelta = TimeDelta::days(90);
 
 impl Commands {
-    /// Keeps a rule silent for a while, or lets it speak again: one of a module, too.
+    /// Mutes a rule for a while, or ends the mute; also for rules of a module.
     pub async fn mute_alert_rule(
         &self,
         right: &Operator,

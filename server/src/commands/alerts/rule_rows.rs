@@ -1,4 +1,4 @@
-//! Rules made, changed and removed in a transaction: by hand or by a module, it goes this way.
+//! Creates, changes and removes rules within a transaction, for manual changes and modules alike.
 
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Makes a rule what it is to be; says whether that changed anything.
+    /// Writes the changes of a rule; returns whether anything changed.
     pub(in crate::commands) async fn revise_rule(
         &self,
         tx: &DatabaseTransaction,
@@ -92,7 +92,7 @@ impl Commands {
         };
         if spec.enabled && !row.enabled {
             columns.since = Set(now.into());
-            // What is left of the time before, should nobody have come to the end of it.
+            // Remaining alerts from before, in case nothing has finished ending them.
             while rules::let_go(tx, row.id, now.into(), PIECE).await? == PIECE {}
             self.begin_feeds(tx, now).await?;
         }
@@ -135,9 +135,9 @@ impl Commands {
         Ok(())
     }
 
-    /// Before a rule begins to do something: if it is the only one, nobody has read on for as long
-    /// as there was none, and what happens from now on is the first that is read. Two that are made
-    /// at the same moment wait for each other.
+    /// Called before a rule becomes active. If it is the only one, the feeds have not been read for
+    /// as long as there was none, so reading starts at what happens from now on. Two rules that are
+    /// created at the same moment wait for each other.
     async fn begin_feeds(
         &self,
         tx: &DatabaseTransaction,
@@ -151,7 +151,7 @@ impl Commands {
         Ok(())
     }
 
-    /// What is wrong with a rule; its channels are kept until the transaction ends.
+    /// Checks a rule; its channels stay locked until the transaction ends.
     async fn check_alert_rule(
         &self,
         tx: &DatabaseTransaction,
@@ -180,7 +180,7 @@ fn columns(spec: &RuleSpec) -> ActiveModel {
     }
 }
 
-/// The rule that a row holds.
+/// Parses the rule of a row.
 pub(in crate::commands) fn spec_of(row: &Model) -> Result<RuleSpec, CommandError> {
     let rule = serde_json::from_value(row.definition.clone()).map_err(|source| {
         CommandError::Unreadable { what: format!("alert rule {:?}", row.name), source }
@@ -188,7 +188,7 @@ pub(in crate::commands) fn spec_of(row: &Model) -> Result<RuleSpec, CommandError
     Ok(RuleSpec { name: row.name.clone(), enabled: row.enabled, rule })
 }
 
-/// A rule as the audit log keeps it. It holds no secret: those stand in channels.
+/// A rule for the audit log. It contains no secret: those are in channels.
 fn snapshot(spec: &RuleSpec) -> Value {
     let mut json = json!(spec.rule);
     json["name"] = spec.name.clone().into();

@@ -10,37 +10,37 @@ use crate::{
     store::{DatabaseTransaction, alerts::rules},
 };
 
-/// What a rule is.
+/// The definition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSpec {
     /// Unique among the namespace's rules.
     pub name: String,
-    /// Whether it does anything.
+    /// Whether it is active.
     pub enabled: bool,
-    /// What it looks for, when it tells, and whom.
+    /// What it looks for, when it notifies, and which channels.
     pub rule: Rule,
 }
 
-/// A rule to be made.
+/// A rule to create.
 #[derive(Clone, Debug)]
 pub struct NewRule {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What it is.
+    /// Its definition.
     pub spec: RuleSpec,
 }
 
-/// A change of a rule: what it was made from, and how it is to be.
+/// A change of a rule: the version that it is based on, and how to apply it.
 pub struct RuleEdit {
     /// The rule.
     pub id: Uuid,
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the rule as it is into the one that is wanted.
+    /// Turns the current rule into the requested one.
     pub apply: Box<dyn FnOnce(&mut RuleSpec) + Send>,
 }
 
-/// A rule that a command left.
+/// A rule after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedRule {
     /// The rule.
@@ -48,7 +48,7 @@ pub struct SavedRule {
 }
 
 impl Commands {
-    /// Makes a rule. What happens from then on is its business.
+    /// Creates a rule. It considers only what happens from then on.
     pub async fn create_alert_rule(
         &self,
         right: &Editor,
@@ -67,7 +67,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Changes a rule, if it is still as the caller saw it.
+    /// Changes a rule, if it is still in the version that the caller saw.
     pub async fn update_alert_rule(
         &self,
         right: &Editor,
@@ -92,7 +92,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Deletes a rule with what it has taken note of. Messages that are on their way arrive.
+    /// Deletes a rule with its alerts. Messages that are already queued are still delivered.
     pub async fn delete_alert_rule(
         &self,
         right: &Editor,

@@ -46,8 +46,9 @@ pub fn csv_line(entry: &Audited) -> String {
     line.join(",") + "\r\n"
 }
 
-/// A cell that a spreadsheet takes for text: what would begin a formula gets an apostrophe, and so
-/// it does inside, where a program that splits at another character would see a cell begin.
+/// A cell that a spreadsheet treats as text: an apostrophe is put before anything that would begin
+/// a formula, also inside the text, where a program that splits at another character would see a
+/// cell begin.
 fn cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut begins = true;
@@ -68,7 +69,7 @@ fn cell(text: &str) -> String {
     if needs_quotes { format!("\"{safe}\"") } else { safe }
 }
 
-/// What formulas begin with, as wide letters too.
+/// What formulas begin with, including full-width characters.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// What cells and lines end with, for some program.
 const ENDS: [char; 5] = [',', ';', '\t', '\r', '\n'];

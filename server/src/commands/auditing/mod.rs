@@ -1,9 +1,10 @@
-//! Reading the audit log: who may, what of it, and how it leaves the house.
+//! Reading the audit log: who may read which part, and how it is exported.
 //!
-//! An administrator of a namespace reads what concerns it, one of the instance everything. Secrets
-//! are masked before they are written; texts under secret names are masked once more here.
+//! An administrator of a namespace reads what concerns it, an administrator of the instance
+//! everything. Secrets are masked before they are written; texts under secret names are masked once
+//! more here.
 //!
-//! - `lines`: JSON lines and CSV
+//! - `lines`: the export as JSON lines and CSV
 
 mod lines;
 
@@ -18,7 +19,7 @@ use crate::{
     store::{Page, Store, StoreError, Window, audit, namespaces},
 };
 
-/// What somebody may read of the log. Only made by [`audit_scope`].
+/// The part of the log that a caller may read. Only created by [`audit_scope`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditScope(Option<Uuid>);
 
@@ -48,7 +49,7 @@ pub async fn audit_scope(
     Ok(AuditScope(Some(id)))
 }
 
-/// Refuses what cannot be asked for.
+/// Refuses filters that can never match.
 pub fn check_audit_filter(filter: &audit::Filter) -> Result<(), BadInput> {
     let plain = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
     match &filter.kind {

@@ -12,12 +12,12 @@ use crate::{
     store::{namespaces, schedules},
 };
 
-/// Which fires of which schedule.
+/// The requested fires of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// Begin of the window, inclusive.
+    /// Beginning of the window, inclusive.
     pub from: DateTime<Utc>,
     /// Its end, exclusive; not in the future.
     pub to: DateTime<Utc>,
@@ -25,7 +25,7 @@ pub struct Wanted {
     pub mode: Mode,
 }
 
-/// The fires of a window, and what they have come to.
+/// The fires of a window, with their standing.
 #[derive(Clone, Debug)]
 pub struct Preview {
     /// The schedule as it is now.
@@ -39,7 +39,7 @@ pub struct Preview {
 pub struct Looked {
     /// When.
     pub fire: Fire,
-    /// What it has come to.
+    /// Its standing.
     pub standing: InstantState,
     /// The ledger's row that accounts for it.
     pub fire_id: Option<Uuid>,
@@ -48,7 +48,7 @@ pub struct Looked {
 }
 
 impl Commands {
-    /// What a backfill would run: the exact fires of the window.
+    /// Previews a backfill: the exact fires of the window.
     pub async fn preview_backfill(
         &self,
         right: &Reader,
@@ -90,8 +90,8 @@ impl Commands {
             .filter(|schedule| schedule.deleted_at.is_none())
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
         permit.over(schedule.namespace_id, "schedule", id)?;
-        // What comes by itself goes by the calendars of its time; what somebody makes up for, by those
-        // of now: one that was drawn wrong can be mended first.
+        // The schedule's own fires follow the calendars of their time; a backfill follows the
+        // current ones, so a wrong calendar can be corrected first.
         let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
         let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
@@ -106,7 +106,7 @@ impl Commands {
         let looked = |fire: Fire| {
             let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
             let is_suppressed = timetable.suppressed_by(fire.at).is_some();
-            // Then its own fire will not come.
+            // Its own fire is suppressed, so it will not come.
             facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
             let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
             let standing = match facts.standing() {
@@ -125,7 +125,7 @@ impl Commands {
         Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
     }
 
-    /// The schedule's time of which nothing is known any more: from when it was made until as long
+    /// The part of the schedule's life for which history is gone: from its creation until as long
     /// ago as its history is kept.
     async fn forgotten(
         &self,

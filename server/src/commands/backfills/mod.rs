@@ -1,10 +1,11 @@
-//! Ordering the past: what a backfill would run, and running it, pausing it, stopping it.
+//! Backfills: previewing, creating, pausing, resuming and cancelling them.
 //!
-//! A preview and an order ask the same function, so an order writes what the preview said. What
-//! happens between order and turn is judged when the turn comes (`engine::backfill`).
+//! Preview and creation use the same function, so a backfill contains what the preview showed.
+//! Changes between creation and an instant's turn are considered when the turn comes
+//! (`engine::backfill`).
 //!
-//! - `look`: the exact fires of a window, and what they have come to
-//! - `order`: writing down what is to run
+//! - `look`: the exact fires of a window, and their standing
+//! - `order`: creates a backfill and stores its fires
 //! - `switch`: pause, resume, cancel
 
 mod look;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 pub use look::{Looked, Preview, Wanted};
 pub use order::Manner;
 
-/// A backfill that was ordered or changed.
+/// A backfill that was created or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedBackfill {
     /// The backfill.

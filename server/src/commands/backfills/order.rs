@@ -17,7 +17,7 @@ use crate::{
     random::new_id,
 };
 
-/// How they are to run.
+/// How to run them.
 #[derive(Clone, Debug)]
 pub struct Manner {
     /// In which order.
@@ -26,15 +26,15 @@ pub struct Manner {
     pub concurrency: i64,
     /// Why.
     pub reason: String,
-    /// Laid over the schedule's context, key by key.
+    /// Merged over the schedule's context, key by key.
     pub context: Option<Value>,
 }
 
-/// A fire as a backfill's row has it.
+/// A fire in the form of a backfill's row.
 type Listed = (Timestamp, Kind);
 
 impl Commands {
-    /// Orders a backfill: writes down what is to run. It does not matter whether the schedule is
+    /// Creates a backfill and stores the fires to run. It does not matter whether the schedule is
     /// paused.
     pub async fn create_backfill(
         &self,
@@ -49,14 +49,14 @@ impl Commands {
         if let Some(context) = &manner.context {
             check::context("context", context)?;
         }
-        // A repeated call is answered, whatever the window holds by now.
+        // A repeated call gets the first answer, whatever the window contains by now.
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         tx.rollback().await?;
-        // Looked at outside the transaction: ten thousand instants take their time, and whatever
-        // changes meanwhile is judged again when the turn of an instant comes.
+        // Computed outside the transaction: ten thousand instants take a while, and changes in the
+        // meantime are considered when an instant's turn comes.
         let preview = self.look_at_window(right.permit(), wanted, window).await?;
         check::context("context", &laid_over(&preview.schedule.context, manner.context.as_ref()))?;
         let fires = listed(&preview, manner.order);
@@ -97,7 +97,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_backfill();
-        // It passes over a schedule that is locked.
+        // The planner skips a schedule while it is locked.
         self.signals.wake_planner();
         Ok(ordered)
     }
@@ -132,7 +132,7 @@ impl Commands {
     }
 }
 
-/// The fires that are to run, in the order of their turns.
+/// The fires to run, in the order of their turns.
 fn listed(preview: &Preview, order: Order) -> Vec<Listed> {
     let selected = preview.fires.iter().filter(|looked| looked.selected);
     let mut fires: Vec<Listed> =

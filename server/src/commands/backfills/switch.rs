@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Commands {
-    /// Starts no more runs of it until it is resumed; those that are alive go on.
+    /// Pauses a backfill: it starts no more runs until it is resumed; live ones continue.
     pub async fn pause_backfill(
         &self,
         right: &Operator,
@@ -29,7 +29,7 @@ impl Commands {
         self.switch_backfill(right, id, State::Paused, "backfill.pause", columns, call).await
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     pub async fn resume_backfill(
         &self,
         right: &Operator,
@@ -46,7 +46,7 @@ impl Commands {
         self.switch_backfill(right, id, State::Running, "backfill.resume", columns, call).await
     }
 
-    /// Stops it for good: what waits never runs, what is alive is asked to stop.
+    /// Cancels it for good: waiting fires never run, live runs are asked to stop.
     pub async fn cancel_backfill(
         &self,
         right: &Operator,
@@ -71,8 +71,8 @@ impl Commands {
         Ok(ordered)
     }
 
-    /// Stops the backfills of a schedule that this transaction deletes. Wake their service after
-    /// the commit.
+    /// Cancels the backfills of a schedule that this transaction deletes. The caller wakes their
+    /// service after the commit.
     pub(in crate::commands) async fn stop_backfills_of(
         &self,
         tx: &DatabaseTransaction,
@@ -100,7 +100,7 @@ impl Commands {
         let runs: Vec<Uuid> = at_work.iter().map(|fire| fire.run_id).collect();
         self.store.cancel_if_live_and_free(tx, &runs, &who.name, why, now.into()).await?;
         let mut columns = stopped(&who.name, why, now);
-        // Else its service ends it, when the last run has.
+        // Otherwise its service ends it when the last run has ended.
         columns.finished_at = Set(at_work.is_empty().then_some(now.into()));
         self.store.update_locked_backfill(tx, row.id, columns).await?;
         self.audit_backfill(tx, who, row, "backfill.cancel", reason, State::Cancelled).await

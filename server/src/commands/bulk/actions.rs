@@ -1,4 +1,4 @@
-//! The orders for many, and what each does to one of them.
+//! The bulk actions, and what each does to one item.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::{
     store::schedules as rows,
 };
 
-/// How often an edit is tried when another one was quicker.
+/// How often an edit is tried if a concurrent one was first.
 const TRIES: usize = 3;
 
-/// The command for each, and the right to it. It owns what it needs: it is carried out whether
-/// somebody waits for it or not.
+/// A bulk action and the permission it requires. It owns its data, as it is carried out whether or
+/// not the caller still waits for it.
 #[derive(Clone)]
 pub(in crate::commands) enum BulkAction {
     Pause { right: Operator, reason: String, until: Option<DateTime<Utc>> },
@@ -66,7 +66,7 @@ impl Commands {
         self.each(right.permit(), order, deed).await
     }
 
-    /// Runs schedules once, beside their timing.
+    /// Runs schedules once, apart from their timing.
     pub async fn trigger_many(
         &self,
         right: &Operator,
@@ -94,7 +94,7 @@ impl Commands {
         self.each(right.permit(), order, deed).await
     }
 
-    /// Leaves out the next fires of schedules.
+    /// Skips the next fires of schedules.
     pub async fn skip_next_many(
         &self,
         right: &Operator,
@@ -110,7 +110,7 @@ impl Commands {
         self.each(right.permit(), order, deed).await
     }
 
-    /// Changes schedules alike.
+    /// Applies the same change to schedules.
     pub async fn update_many(
         &self,
         right: &Editor,
@@ -141,7 +141,7 @@ impl Commands {
         self.each(right.permit(), order, deed).await
     }
 
-    /// Does settled runs again.
+    /// Repeats settled runs.
     pub async fn retry_many(
         &self,
         right: &Operator,
@@ -153,7 +153,7 @@ impl Commands {
         self.each(right.permit(), order, BulkAction::Retry { right: right.clone() }).await
     }
 
-    /// Does it to one.
+    /// Carries out the action for one item.
     pub(in crate::commands) async fn do_to(
         &self,
         deed: &BulkAction,

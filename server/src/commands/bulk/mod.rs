@@ -1,21 +1,21 @@
-//! One order for many: for all schedules or runs that a search finds.
+//! Bulk requests: one request for all schedules or runs that a search finds.
 //!
-//! Each of them is ordered by the command that would be called for it alone, in a transaction of
-//! its own: so one that cannot be done refuses nobody else, SQLite's one writer is held for none of
-//! it longer than for a single order, and each has its entry in the audit log, beside one for the
-//! whole. The answer says how many were done and which were refused, and why.
+//! Each item is handled by the command that would be called for it alone, in its own transaction.
+//! So one that fails does not affect the others, SQLite's single writer is never held longer than
+//! for a single command, and each item has its entry in the audit log, beside one for the whole.
+//! The answer says how many were done and which were refused, and why.
 //!
-//! An order stops when its time is over, and answers how many remain: so there is an answer while
-//! somebody waits for it. It is carried out in a task of its own, which writes down what was done
-//! although nobody waits any more.
+//! A bulk request stops when its time is over, and the answer says how many items remain, so the
+//! caller always gets an answer. It runs in a separate task, which records what was done even if
+//! the caller is gone.
 //!
-//! With an idempotency key, what was found is kept under it before the first is done, and after
-//! that what remains; each single order has a key of its own, derived from it. If the whole was cut
-//! short (its time was over, the server ended, the answer was lost), repeating it does not seek
-//! anew, which would find others after what was done: it goes on where it stopped, and does nothing
-//! twice.
+//! With an idempotency key, the found items are stored under it before the first is handled, and
+//! afterwards the remaining ones; each item's command has its own key, derived from it. If the
+//! request was cut short (its time was over, the server stopped, the answer was lost), repeating it
+//! does not search again, which would find other items after the changes: it continues where it
+//! stopped, and does nothing twice.
 //!
-//! - `actions`: what is done to each; `query`: a search as a caller writes it
+//! - `actions`: what is done to each item; `query`: a search as a caller writes it
 
 pub(super) mod actions;
 pub(crate) mod query;
@@ -43,71 +43,73 @@ use crate::{
     store::reads::{runs, schedules, within::Within},
 };
 
-/// So many in one order. More are a mistake more often than not, and their answer would be late.
+/// Maximum number of items in one request. More are usually a mistake, and would take too long to
+/// answer.
 pub const MAX: u64 = 10_000;
-/// So many are shown of what was found.
+/// Maximum number of found items to show.
 const SAMPLE: usize = 10;
-/// So many refusals are told one by one.
+/// Maximum number of refusals to list one by one.
 const REFUSALS: usize = 100;
-/// So many at once, of all orders for many on a node together: the engine needs connections, too.
+/// Maximum number of concurrent items of all bulk requests on this node: the engine needs
+/// connections, too.
 pub(super) const AT_ONCE: usize = 2;
-/// An order begins no further one after so long; a request is answered within 30 s.
+/// No further item is started after this time; a request is answered within 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// How often the end is written, and how long lies between.
+/// How often writing the final entry is tried, and the pause in between.
 const ENDINGS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Which ones an order is for.
+/// Which items a request is for.
 #[derive(Clone, Debug)]
 pub struct Which {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What they are, in the search language.
+    /// A search that finds them.
     pub search: String,
-    /// How many the caller takes them to be; another number refuses the order.
+    /// The number of items that the caller expects; the request is refused if it differs.
     pub expected: Option<i64>,
-    /// Whether they are only counted.
+    /// Whether to count them only.
     pub dry_run: bool,
 }
 
-/// What became of an order for many.
+/// The result of a bulk request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyDone {
-    /// How many were found; [`MAX`] and one stand for all that is more.
+    /// How many were found; [`MAX`] plus one means more than the maximum.
     pub matched: u64,
-    /// The first of them.
+    /// The first of the found items.
     pub sample: Vec<Uuid>,
-    /// For how many the order was carried out.
+    /// For how many items the action was carried out.
     pub done: u64,
     /// For how many it was refused.
     pub refused: u64,
-    /// The first of these.
+    /// The first refusals.
     pub refusals: Vec<Refusal>,
-    /// How many are left: the time was over, or the database was lost. Repeated with the same
-    /// idempotency key, the order goes on with them.
+    /// How many remain because the time was over or the database was lost. Repeated with the same
+    /// idempotency key, the request continues with them.
     pub remaining: u64,
 }
 
-/// How far an order has come, as its key keeps it.
+/// The progress of a request, as stored under its key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Progress {
     told: ManyDone,
-    /// Those that it was not carried out for yet.
+    /// The items that are still to be handled.
     left: Vec<Uuid>,
 }
 
-/// One that an order could not be carried out for.
+/// An item for which the action was refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refusal {
     /// The schedule or run.
     pub id: Uuid,
-    /// What kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
+    /// The kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
     pub code: String,
     /// Why.
     pub message: String,
 }
 
-/// What is ordered, and how it is written down.
+/// The action, and how it is audited.
 #[derive(Clone, Copy)]
 pub(super) struct BulkRequest<'a> {
     pub(super) which: &'a Which,
@@ -117,7 +119,7 @@ pub(super) struct BulkRequest<'a> {
     pub(super) call: &'a Call,
 }
 
-/// An order whose ones are known.
+/// A request whose items are known.
 struct Begun {
     who: Viewer,
     namespace: Uuid,
@@ -130,12 +132,12 @@ struct Begun {
 }
 
 impl Commands {
-    /// The same commands with so much time for an order for many.
+    /// The same commands with this time limit for a bulk request.
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Carries out an order for each that was found.
+    /// Carries out an action for each item that the search finds.
     pub(super) async fn each(
         &self,
         permit: Permit<'_>,
@@ -150,7 +152,7 @@ impl Commands {
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {
-            // Only asked for: the key is taken when it is known what the order is for.
+            // Read only: the key is taken once the items are known.
             let tx = self.store.begin().await?;
             earlier = self.recall::<Progress>(&tx, who, call).await?;
             tx.rollback().await?;
@@ -183,7 +185,7 @@ impl Commands {
             until,
         };
         let commands = self.clone();
-        // Whoever waits for the answer may go away; what was done is written down all the same.
+        // The caller may disconnect; what was done is recorded in any case.
         let carried_out = tokio::spawn(async move { commands.go_on(begun, progress).await });
         carried_out.await.unwrap_or_else(|gone| {
             if gone.is_panic() {
@@ -194,7 +196,8 @@ impl Commands {
         })
     }
 
-    /// Keeps what was found under the call's key; or says how far somebody has come who was quicker.
+    /// Stores the found items under the call's key; returns the progress of a concurrent call that
+    /// was first.
     async fn keep_found(
         &self,
         who: &Viewer,
@@ -213,7 +216,7 @@ impl Commands {
         Ok(progress)
     }
 
-    /// Does it for those that are left, until the time is over or the database is lost.
+    /// Handles the remaining items, until the time is over or the database is lost.
     async fn go_on(&self, begun: Begun, progress: Progress) -> Result<ManyDone, CommandError> {
         let Progress { mut told, left } = progress;
         let is_lost = AtomicBool::new(false);
@@ -251,7 +254,7 @@ impl Commands {
                 }
             }
         }
-        // Those come last: what is wrong with one must not keep the others waiting for ever.
+        // Failed items come last: a problem with one must not block the others for ever.
         let was_left = many(&left);
         let mut left: Vec<_> = left.get(answered..).unwrap_or_default().to_vec();
         left.extend(failed);
@@ -265,12 +268,12 @@ impl Commands {
     }
 
     async fn in_turn(&self, begun: &Begun, id: Uuid) -> Result<(), CommandError> {
-        // It is never closed.
+        // The semaphore is never closed.
         let _turn = self.many.acquire().await.ok();
         self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
     }
 
-    /// Writes down what was done; again if the database was just lost.
+    /// Records what was done; tries again if the database was just lost.
     async fn end(&self, begun: &Begun, progress: Progress) -> Result<ManyDone, CommandError> {
         let mut endings = 1;
         loop {
@@ -294,7 +297,7 @@ impl Commands {
             && other.left.len() <= left.len()
             && told.matched > 0
         {
-            // The same order was sent twice at once, and the other one has come as far.
+            // The same request was sent twice at once, and the other one has progressed as far.
             return Ok(other.told);
         }
         let entry = Entry {
@@ -315,7 +318,7 @@ impl Commands {
         Ok(told.clone())
     }
 
-    /// What the search finds, one more than may be ordered at the most.
+    /// The items that the search finds, at most one more than the maximum.
     async fn found(
         &self,
         who: &Viewer,
@@ -349,7 +352,7 @@ fn many(ids: &[Uuid]) -> u64 {
     u64::try_from(ids.len()).unwrap_or(u64::MAX)
 }
 
-/// Refuses an order for too many, or for others than the caller had in mind.
+/// Refuses a request for too many items, or for others than the caller expected.
 fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
@@ -359,7 +362,7 @@ fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     as_expected(which, matched)
 }
 
-/// Refuses one for another number than the caller has named, whether or not it is only tried.
+/// Refuses a number of items other than the caller expects, also for a dry run.
 fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
@@ -370,8 +373,8 @@ fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     }
 }
 
-/// Why one was refused, if that is about it alone; an error that would meet all the others, too, is
-/// handed back.
+/// Why an item was refused, if the error concerns it alone; an error that would affect all others,
+/// too, is returned.
 fn refusal(error: CommandError) -> Result<(&'static str, String), CommandError> {
     let code = if matches!(error, CommandError::Conflict { .. }) {
         "CONFLICT"

@@ -7,9 +7,9 @@ use crate::{
     store::reads::search::Sought,
 };
 
-/// What a search of a list asks for; the distances in it count from now. An error may repeat what
-/// a program printed: who may not see payloads may not look for one, and a word is not looked for
-/// in it.
+/// Parses the search of a list; relative times in it count from now. An error text may repeat what
+/// a program printed, so callers who may not see payloads cannot search by `error`, and words are
+/// not searched in it.
 pub(crate) fn sought(
     clock: &Clock,
     list: List,

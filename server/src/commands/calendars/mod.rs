@@ -1,14 +1,14 @@
-//! Making, changing and deleting calendars.
+//! Creating, changing and deleting calendars.
 //!
-//! A change makes no new version of the schedules that name it: their timing is the same, and each
-//! instant is judged by the calendar that is in force at it, however late somebody comes to it. So
-//! previews and the planner obey at once, what is due and not claimed yet costs the change nothing,
-//! and nothing that was decided is decided again.
+//! A change creates no new version of the schedules that name the calendar: their timing is the
+//! same, and each instant is judged by the calendar in force at that instant, however late it is
+//! processed. So previews and the planner follow the change at once, fires that are due and not
+//! claimed yet need no work, and no decision is made twice.
 //!
-//! Those who follow the schedules are told after the commit, step by step: the change itself writes
+//! Followers of these schedules are notified after the commit, in steps: the change itself writes
 //! as much for ten thousand schedules as for one.
 //!
-//! - `silence`: schedules that would never fire any more
+//! - `silence`: schedules that would never fire again
 
 pub(super) mod silence;
 
@@ -32,56 +32,56 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, calendars, schedules},
 };
 
-/// What a calendar is.
+/// The definition of a calendar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalendarSpec {
     /// Unique among the namespace's calendars.
     pub name: String,
-    /// What it does to fires.
+    /// Whether it suppresses the named times or all others.
     pub mode: Mode,
-    /// What it names.
+    /// The times that it names.
     pub entries: CalendarEntries,
 }
 
-/// A calendar to be made.
+/// A calendar to create.
 #[derive(Clone, Debug)]
 pub struct NewCalendar {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What it is.
+    /// Its definition.
     pub spec: CalendarSpec,
 }
 
-/// Turns a calendar as it is into the one that is wanted.
+/// Turns the current calendar into the requested one.
 type Redraw = Box<dyn FnOnce(&mut CalendarSpec) + Send>;
 
-/// A change of a calendar: what it was made from, and how it is to be.
+/// A change of a calendar: the version that it is based on, and how to apply it.
 pub struct CalendarEdit {
     /// The calendar.
     pub id: Uuid,
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the calendar as it is into the one that is wanted.
+    /// Turns the current calendar into the requested one.
     pub apply: Redraw,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }
 
-/// What became of a calendar.
+/// A calendar after a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedCalendar {
     /// The calendar.
     pub id: Uuid,
 }
 
-/// So many of the schedules that name a calendar an error names.
+/// Maximum number of affected schedules that an error names.
 const SHOWN: usize = 5;
 
-/// So many schedules are stamped in one transaction.
+/// Maximum number of schedules stamped in one transaction.
 const STEP: u64 = 500;
 
 impl Commands {
-    /// Makes a calendar.
+    /// Creates a calendar.
     pub async fn create_calendar(
         &self,
         right: &Editor,
@@ -100,7 +100,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Changes a calendar, if it is still as the caller saw it.
+    /// Changes a calendar, if it is still in the version that the caller saw.
     pub async fn update_calendar(
         &self,
         right: &Editor,
@@ -151,9 +151,9 @@ impl Commands {
         Ok(saved)
     }
 
-    /// What an edit makes of the version that it was made from, and what that does to the schedules
-    /// that name it: looked at before the transaction. Nothing, if it is not that version, or not
-    /// this caller's to change; the transaction says so.
+    /// The calendar after an edit, and its effect on the schedules that name it, computed before
+    /// the transaction. `None` if the version is outdated or the caller may not change it; the
+    /// transaction reports that.
     async fn plan_edit(
         &self,
         right: &Editor,
@@ -181,8 +181,8 @@ impl Commands {
         Ok(Some((spec, foreseen)))
     }
 
-    /// Tells those who follow the schedules that name the calendar that it changed. Nothing else
-    /// depends on it: where it fails, they see it with whatever happens next to the schedule.
+    /// Notifies followers of the schedules that name the calendar that it changed. Nothing else
+    /// depends on it: if it fails, they see the change with the next event of the schedule.
     pub(super) async fn tell_users_of(&self, row: &Model) {
         if let Err(error) = self.stamp_users_of(row).await {
             tracing::warn!(calendar = row.name, %error, "failed to tell of a changed calendar");
@@ -261,8 +261,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Writes `spec` over the calendar, and says whether that changed anything. Whether it silences
-    /// a schedule is asked afterwards.
+    /// Writes `spec` to the calendar, and returns whether anything changed. The caller checks
+    /// afterwards whether it silences a schedule.
     pub(super) async fn update_calendar_in(
         &self,
         tx: &DatabaseTransaction,
@@ -348,7 +348,7 @@ impl CalendarSpec {
     }
 }
 
-/// The calendar that a row holds.
+/// Parses the calendar of a row.
 pub(super) fn spec_of(row: &Model) -> Result<CalendarSpec, CommandError> {
     let entries = serde_json::from_value(row.definition.clone()).map_err(|source| {
         CommandError::Unreadable { what: format!("calendar {:?}", row.name), source }
@@ -360,7 +360,7 @@ fn shown(row: &Model) -> Result<Value, CommandError> {
     Ok(json!(spec_of(row)?))
 }
 
-/// As a schedule is refused that its calendars never let fire.
+/// The same refusal as for a schedule whose calendars suppress every fire.
 fn silences(names: &[String]) -> CommandError {
     CommandError::conflict(
         format!("the calendar would let no fire through any more of {}", some_of(names)),

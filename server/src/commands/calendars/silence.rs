@@ -1,12 +1,12 @@
-//! Refuses changes of calendars that would let no fire of a schedule through any more, as the
-//! schedule itself would be refused. By hand that is asked of each change; of a deployment when
-//! all of it is written, for a module may change calendars and schedules together.
+//! Refuses changes of calendars that would suppress every fire of a schedule, as saving such a
+//! schedule is refused. Manual changes are checked one by one; a deployment is checked when all of
+//! it is written, because a module may change calendars and schedules together.
 //!
-//! Whether a timing fires at all under its calendars nobody can ask of an index. So all schedules that
-//! name a calendar are looked at before the transaction that changes it, which holds up nobody; and in
-//! that transaction, where nothing else would be written on SQLite, only those that were silenced by
-//! that look, and those that have changed since. Where the calendars are not what was foreseen, all
-//! are looked at again.
+//! No index can say whether a timing fires at all under its calendars. So all schedules that name a
+//! calendar are checked before the transaction that changes it, which blocks nothing. Within that
+//! transaction, during which nothing else can be written on SQLite, only those are checked again
+//! that the first check found silenced, and those that have changed since. If the calendars differ
+//! from what was foreseen, all are checked again.
 
 use std::collections::HashMap;
 
@@ -26,34 +26,34 @@ use crate::{
     store::{DatabaseTransaction, StoreError, calendars, schedules},
 };
 
-/// So many of the schedules that name a calendar are read at once.
+/// Number of schedules read at once.
 const PAGE: u64 = 500;
 
-/// So many that are silenced are enough to refuse a change.
+/// This many silenced schedules are enough to refuse a change.
 const ENOUGH: usize = 20;
 
-/// So many that a change would silence are looked at again in its transaction; a deployment may change
-/// as many together with the calendar.
+/// Maximum number of suspects that are checked again in the transaction; a deployment may change as
+/// many together with the calendar.
 const MAX_SUSPECTS: usize = 1_000;
 
-/// What was changed so long before a look counts as changed since: by another node's clock, or by a
-/// transaction that was under way then.
+/// Changes made up to this long before a check count as made since: another node's clock may
+/// differ, or their transaction may have been open then.
 const MARGIN: TimeDelta = TimeDelta::minutes(10);
 
-/// What changes of calendars were found to do before they are made.
+/// The foreseen effect of calendar changes, computed before they are made.
 #[derive(Debug)]
 pub(in crate::commands) struct Foreseen {
-    /// The schedules were looked at not long after that.
+    /// The check began at this time or later.
     since: Timestamp,
-    /// The calendars of the namespace as they are to be, by their versions.
+    /// The calendars of the namespace after the change, by their versions.
     versions: HashMap<Uuid, i32>,
     /// The schedules that would be silenced.
     suspects: Vec<Uuid>,
 }
 
 impl Commands {
-    /// Looks what changes of a namespace's calendars do to the schedules that name them; nothing, if
-    /// that is more than is worth knowing beforehand.
+    /// Computes the effect of changes to a namespace's calendars on the schedules that name them;
+    /// `None` if there are too many to compute beforehand.
     pub(in crate::commands) async fn foresee(
         &self,
         namespace: Uuid,
@@ -91,8 +91,8 @@ impl Commands {
         Ok(Some(Foreseen { since, versions, suspects }))
     }
 
-    /// Schedules that name the calendar and that calendars, as this transaction sees them, let
-    /// nothing through of any more, when those of `before` were like that: the first by name.
+    /// The first schedules by name whose fires are all suppressed by the calendars as this
+    /// transaction sees them, and were not by those in `before`.
     pub(in crate::commands) async fn silenced_by(
         &self,
         tx: &DatabaseTransaction,
@@ -130,8 +130,8 @@ impl Commands {
         Ok(names)
     }
 
-    /// Those of some schedules that calendars let nothing through of any more. They are what this
-    /// connection sees, but for those that are given as they were before, and as they are after.
+    /// Which of the given schedules have all of their fires suppressed. The calendars are those
+    /// that this connection sees, except for those given as they were before and as they are after.
     async fn silenced_among<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -152,7 +152,7 @@ impl Commands {
         schedules.retain(|schedule| {
             let timing = Spec::of(schedule).timing;
             let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
-            // One whose timing cannot be read has another problem.
+            // A schedule whose timing cannot be read has a different problem.
             let Ok(plain) = self.cache.timetable(&definition) else { return false };
             let is_silent = |current| {
                 let keys = schedule.calendars.as_ref();
@@ -194,7 +194,7 @@ impl Commands {
 }
 
 impl Foreseen {
-    /// Whether the calendars are what was foreseen. One that is new is named by nothing but what has
+    /// Whether the calendars are as foreseen. A new one can only be named by schedules that have
     /// changed since.
     async fn is_so(&self, tx: &DatabaseTransaction, namespace: Uuid) -> Result<bool, StoreError> {
         let there = calendars::versions_in(tx, namespace).await?;

@@ -14,33 +14,33 @@ use crate::{
     },
 };
 
-/// So many days ahead, beside today.
+/// How many days ahead a feed reaches, beside today.
 const DAYS: u64 = 31;
-/// So many schedules are looked at, and so many events are told.
+/// Maximum number of schedules considered, and of events shown.
 const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
 /// A schedule that fires more often on a day has one event for that day.
 const EACH: u64 = 12;
-/// So many questions are asked of the calculator.
+/// Maximum number of calls of the calculator.
 const LOOKS: usize = 100_000;
 
 /// A run, or the runs of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Of which schedule.
+    /// Its schedule.
     pub schedule: Shown,
     /// When.
     pub when: When,
 }
 
-/// What a calendar tells of a schedule.
+/// What a calendar shows of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its key.
     pub id: uuid::Uuid,
     /// Its name.
     pub name: String,
-    /// When it fires, in words.
+    /// A description of its timing.
     pub description: String,
     /// For people.
     pub note: String,
@@ -55,7 +55,7 @@ pub struct Shown {
 pub enum When {
     /// Once.
     At(DateTime<Utc>),
-    /// So often, on that day of UTC.
+    /// The number of times on that day in UTC.
     On(NaiveDate, u64),
 }
 
@@ -68,7 +68,7 @@ impl When {
     }
 }
 
-/// What a feed shows, soonest first; and whether that is all of it.
+/// The events of a feed, soonest first, and whether these are all.
 pub async fn events(
     commands: &Commands,
     opened: &Opened,
@@ -84,11 +84,11 @@ pub async fn events(
         let plain = commands.cache.timetable(&definition);
         let timetable =
             plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), &current));
-        // One that cannot be compiled does not fire.
+        // A schedule whose timing cannot be compiled does not fire.
         if let Ok(timetable) = timetable {
             is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
         }
-        // Others have their turn, however many there are.
+        // Lets other tasks run, however many schedules there are.
         tokio::task::yield_now().await;
     }
     found.sort_by_key(|event| (event.when.begins(), event.schedule.id));
@@ -97,14 +97,14 @@ pub async fn events(
     Ok((found, is_whole))
 }
 
-/// The schedules that are shown and that will fire.
+/// The schedules of the feed that will fire.
 async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>, CommandError> {
     let rows = shown(commands, opened).await?;
     let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
     Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
 }
 
-/// The schedules of which a feed tells: 1,000 at the most.
+/// The schedules of a feed, at most 1,000.
 pub(super) async fn shown(
     commands: &Commands,
     opened: &Opened,
@@ -127,7 +127,7 @@ pub(super) async fn shown(
     })
 }
 
-/// Adds the events of a schedule; false if more is to come than may be looked at.
+/// Adds the events of a schedule; false if there are more than the limit allows.
 fn of_schedule(
     row: &Model,
     timetable: &Timetable,
@@ -151,7 +151,7 @@ fn of_schedule(
         updated_at: row.updated_at,
     };
     while left > 0 {
-        // The day of the next fire: empty days are passed over.
+        // Continues with the day of the next fire, skipping empty days.
         let Some(next) = timetable.next_allowed(after).filter(|fire| fire.at < until) else {
             return true;
         };
@@ -176,7 +176,7 @@ fn of_schedule(
     true
 }
 
-/// Fires that no calendar suppresses.
+/// Counts fires that no calendar suppresses.
 fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
     timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
 }

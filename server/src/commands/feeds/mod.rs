@@ -1,12 +1,12 @@
 //! Calendars of upcoming runs and badges, for programs that know nothing but an address.
 //!
-//! Promises: a feed shows what its owner may see at that moment, and nothing once they may not come
-//! in; whoever has its address can do nothing else with it. What it shows is bounded, whatever the
-//! schedules are: of one that fires often a day says how often, instead of each time.
+//! Promises: a feed shows what its owner may see at that moment, and nothing once the owner may not
+//! sign in; its address gives access to nothing else. Its size is bounded, whatever the schedules
+//! are: for one that fires often it shows a count per day instead of each fire.
 //!
-//! - `open`: from a key to what may be shown
-//! - `standing`: how the last runs of what a badge shows went
-//! - `events`: what is to come, asked of the calculator that the planner asks
+//! - `open`: from a key to the feed and its namespace
+//! - `standing`: the results of the last runs, for a badge
+//! - `events`: upcoming fires, from the same calculator that the planner uses
 
 mod events;
 mod open;

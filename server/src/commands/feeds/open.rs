@@ -11,10 +11,10 @@ use crate::{
     store::{Store, StoreError, feeds, namespaces, users},
 };
 
-/// What every key begins with, so that a leaked one is recognised as ours.
+/// The prefix of every key, so that a leaked one can be recognised.
 pub(crate) const PREFIX: &str = "carfeed_";
 
-/// The last use is written down so often at the most.
+/// The time of the last use is stored at most this often.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 
 /// A feed whose owner may see what it shows.
@@ -26,12 +26,12 @@ pub struct Opened {
     pub namespace: String,
 }
 
-/// What is kept of a key.
+/// The stored hash of a key.
 pub(crate) fn hashed(key: &str) -> String {
     tokens::hashed(key)
 }
 
-/// The feed of that kind with that key, as long as its owner may look into its namespace.
+/// The feed of that kind with that key, if its owner may view its namespace.
 pub async fn open(
     (store, clock): (&Store, &Clock),
     elsewhere: Elsewhere<'_>,
@@ -58,7 +58,7 @@ pub async fn open(
     Ok(Some(Opened { feed, namespace: namespace.name }))
 }
 
-/// Who asks need not wait for a note about it.
+/// Stores the time of use in the background, so that the caller need not wait.
 fn note_use(store: Store, id: Uuid, at: Timestamp) {
     tokio::spawn(async move {
         let stamped = async {

@@ -9,10 +9,10 @@ use crate::{
     store::reads::batches,
 };
 
-/// How the schedules of a badge stand, by the last run of each that has ended.
+/// The schedules of a badge, counted by the result of the last ended run of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadgeCounts {
-    /// The schedule's name, where it is one.
+    /// The schedule's name, for a badge of a single one.
     pub schedule: Option<String>,
     /// The last run succeeded.
     pub passing: usize,
@@ -25,7 +25,7 @@ pub struct BadgeCounts {
 }
 
 impl BadgeCounts {
-    /// Of how many schedules this tells.
+    /// The number of schedules counted.
     pub fn total(&self) -> usize {
         self.passing + self.failing + self.unknown + self.paused
     }
@@ -47,10 +47,10 @@ impl BadgeCounts {
     }
 }
 
-/// How what a badge shows stands now.
+/// The current counts for a badge.
 pub async fn standing(commands: &Commands, opened: &Opened) -> Result<BadgeCounts, CommandError> {
     let found = shown(commands, opened).await?;
-    // The badge of a schedule that was deleted still says whose it is.
+    // The badge of a deleted schedule still shows its name.
     let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());
     let rows: Vec<Model> = found.into_iter().filter(|row| row.deleted_at.is_none()).collect();
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();

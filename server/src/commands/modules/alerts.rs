@@ -1,7 +1,7 @@
-//! Who is told of what, made what the module's file says.
+//! Makes alert channels and rules match the module's file.
 //!
-//! Rules are locked before channels and these before the feeds that rules read, as everybody does
-//! who changes one of them.
+//! Rules are locked before channels, and channels before the feeds that rules read, like everywhere
+//! else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -35,7 +35,7 @@ pub(super) struct Alerts {
 }
 
 impl Commands {
-    /// Channels first, for rules name them; what is gone from the file goes the other way round.
+    /// Channels first, because rules name them; removals happen in reverse order.
     pub(super) async fn apply_alerts(
         &self,
         site: &Site<'_>,
@@ -53,14 +53,14 @@ impl Commands {
         );
         let is_there = there.iter().any(|row| is_own(&row.module))
             || ways.iter().any(|row| is_own(&row.module));
-        // Who says nothing about alerts waits for nobody who does.
+        // A deployment without alerts waits for no lock of another one.
         if !is_said && !is_there {
             return Ok(changes);
         }
         let mut rules = rules::lock_all(tx, namespace).await?;
         secrets::lock_sealing(tx, self.store.dialect()).await?;
         let mut channels = channels::lock_all(tx, namespace).await?;
-        // Locked by their keys, told by their names.
+        // Locked by their keys, reported by their names.
         rules.sort_by(|a, b| a.name.cmp(&b.name));
         channels.sort_by(|a, b| a.name.cmp(&b.name));
         let is_gone =
@@ -143,7 +143,7 @@ impl Commands {
         Ok((row.id, Change::of(adopted, "alert_channel", name, (told, fields))))
     }
 
-    /// In words, which secrets a channel names that are not set: its messages wait for them.
+    /// Names the secrets of a channel that are not set: its messages wait for them.
     async fn missing_secrets(
         &self,
         site: &Site<'_>,

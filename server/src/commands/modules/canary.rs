@@ -1,12 +1,12 @@
-//! The canary: a schedule of the server's own, which fires each minute and does nothing. From its
-//! due times and the ends of its runs one sees how late fires are, although nobody else's fire.
+//! The canary: a built-in schedule, which fires each minute and does nothing. Its due times and the
+//! ends of its runs show how late fires are, even if no other schedule fires.
 //!
-//! It is a module in a namespace of its own, so that it is in nobody's lists and nobody edits it by
-//! mistake; it can be paused like any other. It is off unless somebody asks for it: a server to
-//! which nobody has given anything to do does nothing, and writes nothing.
+//! It is a module in a namespace of its own, so that it appears in no other lists and is not edited
+//! by mistake; it can be paused like any other. It is off by default: a server without any work
+//! does nothing, and writes nothing.
 //!
-//! Whoever schedules keeps it, as configured. Without the setting a node leaves it alone: one that
-//! was forgotten must not take away what the others keep.
+//! Nodes that schedule maintain it, as configured. A node without the setting leaves it alone, so a
+//! node that was forgotten does not remove what the others maintain.
 
 use std::time::Duration;
 
@@ -28,11 +28,11 @@ use crate::{
 
 const MODULE: &str = "carillon";
 
-/// After a failure the next try waits for so long.
+/// The pause after a failure before the next try.
 const PAUSE: Duration = Duration::from_secs(30);
 
 impl Commands {
-    /// Makes the canary, or takes it away, again and again until that is done or `stop`.
+    /// Creates or removes the canary, retrying until that is done or `stop`.
     pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
         while let Err(error) = self.keep_canary(fires).await {
             // Nothing else depends on it.
@@ -43,8 +43,8 @@ impl Commands {
         }
     }
 
-    /// Makes the canary, or takes it away. Where it is as it should be, nothing is written and
-    /// nobody waits: this happens at the start of each node.
+    /// Creates or removes the canary. If it is already as configured, nothing is written or locked:
+    /// this happens at the start of each node.
     pub async fn keep_canary(&self, fires: bool) -> Result<(), CommandError> {
         let grants = Grants::everywhere(Role::Admin);
         let us = Viewer::new(Uuid::nil(), MODULE, ViewerKind::User, grants, "configuration");
@@ -54,7 +54,7 @@ impl Commands {
             }
             let made = self.create_namespace(&us.owner()?, NAMESPACE, None, &Call::default()).await;
             match made {
-                // Another node was quicker.
+                // Another node created it first.
                 Ok(_) | Err(CommandError::BadInput(BadInput { .. })) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! Making one thing of a module what the file says: made, changed, taken over, or left as it is.
+//! Makes one object of a module match the file: created, changed, taken over, or left as it is.
 
 use uuid::Uuid;
 
@@ -90,7 +90,7 @@ impl Commands {
         let adopted = self.own(site, field, name, Kind::Workflow, (row.id, &row.module)).await?;
         let old = self.definition_of(site.tx, &row).await?;
         for task in &mut definition.tasks {
-            // A mask that stands where it was shown keeps what it hides; others are refused below.
+            // A mask in its original position keeps the stored value; others are refused below.
             if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
                 secrets::unmask(&mut task.target, &kept.target);
             }
@@ -104,7 +104,7 @@ impl Commands {
         Ok(Change { unset: revised.unset, ..change })
     }
 
-    /// `own` is what became of the workflow that the schedule's own task is.
+    /// `own` is the change of the workflow that belongs to the schedule's own task.
     pub(super) async fn declare_schedule(
         &self,
         site: &Site<'_>,
@@ -124,10 +124,11 @@ impl Commands {
             let made = Change::new(Action::Create, "schedule", name, "made");
             return Ok(Change { warnings: saved.warnings, unset, ..made });
         };
-        // Found without a lock: a claim or a pause may have written it since.
+        // Found without a lock: a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
         let adopted = self.own(site, "name", name, Kind::Schedule, (row.id, &row.module)).await?;
-        // The file gives a note; what operators make of it stays until the file gives another.
+        // The file sets the note; an operator's change to it stays until the note in the file
+        // changes.
         let is_theirs = match site.last.note(name) {
             Some(last) => last == spec.note,
             None => spec.note.is_empty(),
@@ -151,7 +152,7 @@ impl Commands {
         let note = ChangeNote::default();
         let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), note);
         let (saved, told) = updated.await?;
-        // That its own workflow is taken over along with it goes without saying.
+        // Taking over its own workflow along with it is not worth reporting.
         let is_told = |own: &Change| own.action != Action::Adopt || !own.fields.is_empty();
         let own = own.filter(Change::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
@@ -163,7 +164,7 @@ impl Commands {
         Ok(Change { warnings: saved.warnings, unset, ..change })
     }
 
-    /// Whether the thing has to be taken over, which it is then; refused where it may not be.
+    /// Whether the object must be adopted, which is then done; an error if that is not allowed.
     pub(super) async fn own(
         &self,
         site: &Site<'_>,
@@ -200,7 +201,7 @@ impl Commands {
     }
 }
 
-/// What changed of a schedule's own task, under the key that it has there.
+/// The changes of a schedule's own task, under the keys that they have in the schedule.
 fn task_fields(own: Change) -> Vec<FieldChange> {
     if own.action == Action::Create {
         let after = Some(own.detail);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{commands::CalendarSpec, model::Definition};
 
-/// Every thing by its name.
+/// Every object by its name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Declared {
@@ -25,7 +25,7 @@ pub(super) struct Declared {
 }
 
 impl Declared {
-    /// What a file declares. What holds anyway is left out, whether or not the file says it.
+    /// What a file declares. Default values are left out, whether or not the file states them.
     pub(super) fn of(file: &File) -> Self {
         let groups = file.groups.iter().map(|(name, max)| (name.clone(), group(*max).shown));
         let calendars = file
@@ -70,7 +70,7 @@ impl Declared {
     }
 }
 
-/// The task of a workflow that a schedule can have as its own: nothing is said but the task.
+/// The task of a workflow that a schedule can have as its own: all else has default values.
 pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
     let task = definition.only_task()?;
     let plain = Definition::single(task.clone());
@@ -102,7 +102,7 @@ pub(super) fn rule(entry: RuleEntry) -> Pictured {
     Pictured::open(json_of(&entry.usual()))
 }
 
-/// An entry of a file, which is JSON through and through.
+/// An entry of a file as JSON, which always succeeds.
 fn json_of(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).unwrap_or_default()
 }

@@ -25,51 +25,51 @@ use crate::{
     store::{DatabaseTransaction, calendars, modules, schedules},
 };
 
-/// What is to be deployed, and how.
+/// A module's file to deploy, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The module's file.
     pub text: &'a str,
-    /// What it is written in.
+    /// Its format.
     pub format: Format,
-    /// Whether it is only said what would happen.
+    /// Whether to only report what would happen.
     pub dry_run: bool,
-    /// Whether what the module no longer declares is deleted.
+    /// Whether to delete what the module no longer declares.
     pub prune: bool,
-    /// Whether things of the same names that were made by hand are taken over.
+    /// Whether to take over objects of the same names that were created by hand.
     pub adopt: bool,
-    /// Why, for the audit log: of the deployment, and of all that it changes.
+    /// Why, for the audit log: of the deployment, and of everything that it changes.
     pub reason: Option<&'a str>,
 }
 
 impl<'a> Source<'a> {
-    /// A module in YAML, to be deployed for good; what is gone from it is deleted.
+    /// A module in YAML, deployed for real; what it no longer declares is deleted.
     pub fn yaml(text: &'a str) -> Self {
         let format = Format::Yaml;
         Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
     }
 }
 
-/// So many things in one module, groups aside: it is deployed in one transaction, and while that
-/// lasts nothing else is written.
+/// Maximum number of objects in one module, groups aside: it is deployed in one transaction, during
+/// which nothing else is written.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
-/// So many schedules of others are looked at that a changed calendar concerns.
+/// Maximum number of schedules outside the module to check because a changed calendar affects them.
 const OTHERS: u64 = 200;
 
-/// What is the same for all that one deployment writes.
+/// The context shared by all writes of one deployment.
 pub(super) struct Site<'a> {
     pub(super) tx: &'a DatabaseTransaction,
     pub(super) who: &'a Viewer,
     pub(super) namespace: Uuid,
     pub(super) module: &'a str,
     pub(super) adopt: bool,
-    /// What the module declared when it was deployed before.
+    /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
 
 impl Commands {
-    /// Makes the tables say what the module's file says.
+    /// Makes the tables match the module's file.
     pub async fn deploy(
         &self,
         right: &Editor,
@@ -93,10 +93,11 @@ impl Commands {
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
         let theirs = (&*file.module, &*names.schedules);
-        // The schedules before the calendars, as whoever saves a schedule locks them.
+        // Schedules before calendars: the same lock order as for saving a schedule.
         schedules::lock_declared(&tx, namespace, theirs).await?;
         if source.dry_run {
-            // Nothing of what it would write ahead is told, so it need not be written to be taken back.
+            // Rows that it would write ahead are not reported, so they need not be written and
+            // rolled back.
             let now = self.clock.now();
             schedules::pass_over_far_behind(&tx, namespace, theirs, now.into()).await?;
         }
@@ -135,7 +136,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
-        // A group's limit may have become higher.
+        // A group's limit may have been raised.
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
@@ -147,7 +148,7 @@ impl Commands {
         Ok(deployment)
     }
 
-    /// What is far behind is accounted for before the deployment's own transaction.
+    /// Accounts for schedules that are far behind, before the deployment's own transaction.
     async fn shorten_before(
         &self,
         right: &Editor,
@@ -158,7 +159,7 @@ impl Commands {
         let read = self.store.read();
         let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
             Ok(namespace) => namespace,
-            // It is told once it is known that the call is not repeated.
+            // The error is reported later, once it is known that the call is not a repeated one.
             Err(_) => return Ok(()),
         };
         let (prunes, adopts) = (source.prune, source.adopt);
@@ -166,8 +167,8 @@ impl Commands {
         self.shorten_before_deployment(permit, namespace, &file.module, names, prunes, adopts).await
     }
 
-    /// What the calendars of the file do to the schedules that name them, whoever declares those, is
-    /// looked at before the deployment's own transaction.
+    /// Computes the effect of the file's calendars on all schedules that name them, whichever
+    /// module declares those, before the deployment's own transaction.
     async fn foresee_calendars(
         &self,
         right: &Editor,
@@ -253,7 +254,7 @@ impl Commands {
         Ok(changes)
     }
 
-    /// The schedules that the deployment may concern, as they are.
+    /// The schedules that the deployment may affect, before it.
     async fn before(&self, site: &Site<'_>, names: &Names) -> Result<Outlooks, CommandError> {
         let (tx, namespace) = (site.tx, site.namespace);
         let mut rows = schedules::of_module(tx, namespace, site.module).await?;
@@ -267,7 +268,7 @@ impl Commands {
         Ok(outlooks)
     }
 
-    /// The same as the deployment leaves them.
+    /// The same schedules after the deployment.
     async fn after(
         &self,
         site: &Site<'_>,
@@ -301,7 +302,7 @@ impl Commands {
                 Ok(timetable) => {
                     found.insert(row.id, Outlook { row, timetable });
                 }
-                // One whose timing cannot be read does not fire.
+                // A schedule whose timing cannot be read does not fire.
                 Err(CommandError::BadInput(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -309,7 +310,7 @@ impl Commands {
         Ok(found)
     }
 
-    /// Counted beside the requests of others: it may take a while.
+    /// Counts the fires in a blocking thread, as it may take a while.
     async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
         let now = self.clock.now();
         let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
@@ -331,7 +332,7 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }
 
-/// The names in a file whose things may be there already.
+/// The names in a file whose objects may exist already.
 struct Names {
     schedules: Vec<String>,
     calendars: Vec<String>,
@@ -347,7 +348,7 @@ impl Names {
 }
 
 impl Commands {
-    /// What a module declared when it was last deployed; nothing, if it never was.
+    /// What a module declared when it was last deployed; empty if it never was.
     pub(super) async fn declared(
         &self,
         tx: &DatabaseTransaction,
@@ -379,14 +380,14 @@ impl Commands {
     }
 }
 
-/// The same error, of a key inside `place` of the file.
+/// The same error, with its field moved inside `place` of the file.
 pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     let field = naming::in_module(&bad.field);
     BadInput { field, ..bad }.inside(place).into()
 }
 
-/// The same error, of the key itself: what a group is stands behind its name.
+/// The same error, with the key itself as its field: a group's value follows its name directly.
 pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     BadInput { field: key.to_owned(), ..bad }.into()

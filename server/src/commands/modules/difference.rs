@@ -4,25 +4,25 @@ use serde_json::Value;
 
 use super::plan::FieldChange;
 
-/// So many differences of one thing are told.
+/// Maximum number of differences to report for one object.
 const MAX: usize = 100;
-/// So many characters of a value are shown.
+/// Maximum number of characters to show of a value.
 const SHOWN: usize = 200;
 
-/// A definition as it is, and as it may be shown: the same with secrets masked.
+/// A definition with its real values, and as it may be shown, with secrets masked.
 pub(super) struct Pictured {
     pub(super) real: Value,
     pub(super) shown: Value,
 }
 
 impl Pictured {
-    /// One in which nothing is hidden.
+    /// A definition without secrets.
     pub(super) fn open(value: Value) -> Self {
         Self { shown: value.clone(), real: value }
     }
 }
 
-/// The keys whose values differ, in the order of their names.
+/// The keys whose values differ, in alphabetical order.
 pub(super) fn between(before: &Pictured, after: &Pictured) -> Vec<FieldChange> {
     let mut found = Vec::new();
     let shown = (Some(&before.shown), Some(&after.shown));
@@ -36,7 +36,7 @@ fn walk(path: &str, real: Pair<'_>, shown: Pair<'_>, found: &mut Vec<FieldChange
     if real.0 == real.1 || found.len() >= MAX {
         return;
     }
-    // What is shown as a whole, masked, is compared as a whole.
+    // A value that is masked as a whole is compared as a whole.
     if let (Some(before), Some(after)) = real
         && let (Some(old), Some(new)) = (members(before), members(after))
         && let (Some(old_shown), Some(new_shown)) =
@@ -60,7 +60,7 @@ fn walk(path: &str, real: Pair<'_>, shown: Pair<'_>, found: &mut Vec<FieldChange
     found.push(FieldChange { path: path.to_owned(), before, after });
 }
 
-/// What stands inside a value under a name: of an object, or of a list of things with names.
+/// The named members of a value: those of an object, or of a list of named objects.
 fn members(value: &Value) -> Option<Vec<(String, &Value)>> {
     match value {
         Value::Object(map) => Some(map.iter().map(|(key, value)| (key.clone(), value)).collect()),

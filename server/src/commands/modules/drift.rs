@@ -1,4 +1,4 @@
-//! What is otherwise than a module declared it when it was last deployed.
+//! What differs from a module's last deployment.
 //!
 //! Most drift is intended: pauses, notes and mutes belong to the operators, and no deployment
 //! reverts them. What the module owns can differ only if somebody bypassed the commands; the next
@@ -31,47 +31,47 @@ use crate::{
     vault::MASK,
 };
 
-/// How a module stands against its last deployment.
+/// The differences between a module and its last deployment.
 #[derive(Clone, Debug)]
 pub struct Drift {
     /// Its name.
     pub module: String,
     /// Who deployed it, and when.
     pub deployed: (String, DateTime<Utc>),
-    /// What is otherwise.
+    /// The objects that differ.
     pub drifted: Vec<Drifted>,
 }
 
-/// A thing that is otherwise.
+/// An object that differs.
 #[derive(Clone, Debug)]
 pub struct Drifted {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// Whose it is to decide about that.
+    /// Who decides about it.
     pub side: Side,
-    /// What is different: as it was declared, and as it is.
+    /// The differences: the declared and the current values.
     pub fields: Vec<FieldChange>,
-    /// Who did it last, where that is known.
+    /// Who changed it last, if known.
     pub by: Option<String>,
     /// When.
     pub at: Option<DateTime<Utc>>,
-    /// Why, where somebody had to say so.
+    /// Why, if a reason was required.
     pub reason: Option<String>,
 }
 
-/// Whose it is to decide about something.
+/// Who decides about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The operators': it stays.
+    /// The operators: it stays.
     Operators,
-    /// The module's: the next deployment puts it as it says.
+    /// The module: the next deployment restores what it declares.
     Module,
 }
 
 impl Commands {
-    /// How a module stands; none if nothing of that name is deployed.
+    /// The drift of a module; `None` if no module of that name is deployed.
     pub async fn drift(
         &self,
         permit: Permit<'_>,
@@ -182,7 +182,7 @@ impl Commands {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
-            // As the file said it: by name, or as a task of its own.
+            // As the file stated it: by name, or as its own task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
             } else {
@@ -218,7 +218,7 @@ impl Commands {
     }
 }
 
-/// With its context for those only who may see payloads.
+/// Includes the context only if the caller may see payloads.
 fn pictured(shown: Value, is_open: bool) -> Pictured {
     let mut pictured = Pictured::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
@@ -234,13 +234,13 @@ fn compared(
     now: Option<(Pictured, DateTime<Utc>)>,
 ) -> Option<Drifted> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
-    // Secrets are kept by nobody else: what is compared is what may be shown.
+    // The stored declaration contains no secrets, so masked values are compared.
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
     let (name, side, at) = (name.to_owned(), Side::Module, Some(at));
     (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
 }
 
-/// That somebody keeps a rule silent: no file says so.
+/// A current mute of a rule: files cannot declare one.
 fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
     let until = row.muted_until.map(|until| until.utc()).filter(|until| *until > now)?;
     let after = Some(until.to_rfc3339_opts(SecondsFormat::AutoSi, true));

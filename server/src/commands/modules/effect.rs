@@ -1,5 +1,5 @@
-//! What a deployment does to the fires to come: which are added, which are left out, counted by
-//! the one calculator of time.
+//! What a deployment does to upcoming fires: which are added, which are removed, counted by the
+//! same calculator as everywhere.
 //!
 //! A schedule's fires before and after are walked side by side. The cost of a walk is bounded; if
 //! it stops early (a schedule that fires every second has millions of fires), it reports the
@@ -12,29 +12,28 @@ use entity::schedule::Model;
 use timetable::Timetable;
 use uuid::Uuid;
 
-/// So far ahead it is looked.
+/// How many days ahead to look.
 const DAYS: i64 = 30;
-/// So many fires of one schedule are compared, and of all together.
+/// Maximum number of fires to compare, of one schedule and of all together.
 const OF_ONE: usize = 20_000;
 const OF_ALL: usize = 300_000;
-/// So many instants are shown of what is added, and of what is left out: of a deployment, and of an
-/// edit.
+/// Maximum number of added and of removed instants to show: for a deployment, and for an edit.
 const SAMPLE: usize = 3;
 const SAMPLE_OF_EDIT: usize = 20;
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What a deployment does to the fires to come.
+/// What a deployment does to upcoming fires.
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// The instant of the plan.
     pub from: DateTime<Utc>,
-    /// And so far it looks.
+    /// The end of the comparison.
     pub until: DateTime<Utc>,
     /// How many fires it adds.
     pub added: u64,
-    /// How many it leaves out.
+    /// How many it removes.
     pub removed: u64,
-    /// False where a schedule has more fires than are compared: then both are at least so many.
+    /// False if a schedule has more fires than are compared: then both numbers are minimums.
     pub is_complete: bool,
     /// The schedules whose fires change, by name.
     pub schedules: Vec<ScheduleEffect>,
@@ -45,39 +44,39 @@ pub struct Effect {
 pub struct ScheduleEffect {
     /// Its name.
     pub name: String,
-    /// How many fires it had until then; none where calendars cut them into too many pieces.
+    /// How many fires it had until then; `None` if calendars cut them into too many pieces.
     pub before: Option<u64>,
-    /// How many it has.
+    /// How many it has now.
     pub after: Option<u64>,
     /// How many are new.
     pub added: u64,
-    /// How many are gone.
+    /// How many are removed.
     pub removed: u64,
     /// The first of the new ones.
     pub added_sample: Vec<DateTime<Utc>>,
-    /// The first of those that are gone.
+    /// The first of the removed ones.
     pub removed_sample: Vec<DateTime<Utc>>,
-    /// Added and removed are counted up to here.
+    /// The instant up to which added and removed fires are counted.
     pub compared_until: DateTime<Utc>,
-    /// Whether that is all of it.
+    /// Whether that covers all of them.
     pub is_complete: bool,
 }
 
-/// What one schedule will do.
+/// The upcoming behaviour of one schedule.
 #[derive(Clone)]
 pub(crate) struct Outlook {
     pub(crate) row: Model,
     pub(crate) timetable: Timetable,
 }
 
-/// What another timing would do to the fires of a schedule, seen at `now`.
+/// The effect of another timing on the fires of a schedule, as of `now`.
 pub(crate) fn effect_of_edit(
     before: &Outlook,
     timetable: Timetable,
     now: DateTime<Utc>,
 ) -> ScheduleEffect {
     let until = now + TimeDelta::days(DAYS);
-    // An edit places the cursor anew.
+    // An edit resets the cursor.
     let row = Model { next_scheduled_at: Some(now.into()), ..before.row.clone() };
     let after = Outlook { row, timetable };
     let (old, new) = (Ahead::of(before, now, until), Ahead::of(&after, now, until));
@@ -86,7 +85,8 @@ pub(crate) fn effect_of_edit(
     compare(name, old.as_ref(), new.as_ref(), until, shown, &mut looks)
 }
 
-/// The instants of a timing that no calendar suppresses, after the one up to the other.
+/// The instants of a timing that no calendar suppresses, after the first bound and up to the
+/// second.
 pub(crate) fn instants(
     timetable: &Timetable,
     after: DateTime<Utc>,
@@ -106,12 +106,12 @@ pub(crate) fn instants(
 pub(super) struct Outlooks {
     pub(super) before: HashMap<Uuid, Outlook>,
     pub(super) after: HashMap<Uuid, Outlook>,
-    /// The calendars that are not what they were, and their versions before.
+    /// The changed calendars, with their versions before.
     pub(super) versions: HashMap<Uuid, i32>,
 }
 
 impl Outlooks {
-    /// The effect, seen at `now`.
+    /// The effect, as of `now`.
     pub(super) fn effect(self, now: DateTime<Utc>) -> Effect {
         let until = now + TimeDelta::days(DAYS);
         let mut effect =
@@ -142,7 +142,7 @@ impl Outlooks {
         effect
     }
 
-    /// Whether nothing that decides about its fires is different.
+    /// Whether everything that determines its fires is the same.
     fn is_same(&self, before: Option<&Outlook>, after: Option<&Outlook>) -> bool {
         let (Some(before), Some(after)) = (before, after) else { return false };
         let (old, new) = (&before.row, &after.row);
@@ -169,7 +169,7 @@ struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// None for one that does not fire: it is paused, or nothing is left.
+    /// `None` if it does not fire: it is paused, or no fires are left.
     fn of(one: &'a Outlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         let row = &one.row;
         let cursor = row.next_scheduled_at?.utc();
@@ -214,7 +214,7 @@ fn compare(
         compared_until: until,
         is_complete: true,
     };
-    // Where one of them does not fire at all, the other's number says everything.
+    // If one of them does not fire at all, the other's count is exact.
     match (before, after) {
         (None, Some(new)) if told.after.is_some() => {
             told.added = told.after.unwrap_or_default();

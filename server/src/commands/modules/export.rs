@@ -1,8 +1,8 @@
-//! From the tables to files that declare what is there.
+//! Exports existing objects as files that declare them.
 //!
-//! What a module owns becomes a file of that module; what was made by hand becomes one that takes
-//! it over when it is applied so. Secrets leave as masks, which keep what they hide when the file
-//! is applied where it came from.
+//! What a module owns becomes a file of that module; objects created by hand become a file that
+//! adopts them when it is applied accordingly. Secrets are exported as masks, which keep the stored
+//! values when the file is applied to the server that it came from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -38,18 +38,18 @@ use crate::{
     },
 };
 
-/// What is to be exported.
+/// What to export.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// Only what that module owns.
+    /// Only what this module owns.
     pub module: Option<String>,
     /// Only schedules that match this search, and what they refer to.
     pub search: Option<String>,
-    /// What the module is to be called that takes what was made by hand.
+    /// The name of the module that takes the objects created by hand.
     pub name: String,
-    /// What the files are written in.
+    /// The format of the files.
     pub format: Format,
 }
 
@@ -58,9 +58,9 @@ pub struct Wanted {
 pub struct Exported {
     /// The module's name.
     pub module: String,
-    /// Whether it is of what was made by hand.
+    /// Whether it contains the objects created by hand.
     pub is_by_hand: bool,
-    /// Whether it holds a part of the module only.
+    /// Whether it contains only a part of the module.
     pub is_part: bool,
     /// How many schedules it declares.
     pub schedules: usize,
@@ -68,14 +68,14 @@ pub struct Exported {
     pub source: String,
 }
 
-/// So many schedules in one order.
+/// Maximum number of schedules in one export.
 const MAX: usize = 5_000;
 
-/// Files in the making, by the module that owns what stands in them.
+/// Files being built, by the module that owns their contents.
 type Files = BTreeMap<Option<String>, File>;
 
 impl Commands {
-    /// The files that declare what is there.
+    /// The files that declare the existing objects.
     pub async fn export(
         &self,
         permit: Permit<'_>,
@@ -132,7 +132,7 @@ impl Commands {
     ) -> Result<Vec<schedule::Model>, CommandError> {
         let mut filter = Filter::default();
         if let Some(text) = &wanted.search {
-            // Who exports may see payloads.
+            // Only callers who may see payloads can export.
             filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
         }
         let ids = keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1).await?;
@@ -204,7 +204,7 @@ impl Commands {
         Ok(())
     }
 
-    /// What no schedule names, as well.
+    /// Adds the objects that no schedule names.
     async fn put_all(
         &self,
         read: &Link,
@@ -238,7 +238,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Who is told of what. No key is needed: what is hidden leaves as a mask.
+    /// Adds alert channels and rules. No key is needed, because secrets are exported as masks.
     async fn put_alerts(
         &self,
         read: &Link,
@@ -270,7 +270,7 @@ fn file_of<'a>(files: &'a mut Files, wanted: &Wanted, owner: &Option<String>) ->
     files.entry(owner.clone()).or_insert_with(|| File::new(name, &wanted.namespace))
 }
 
-/// What a reader has to know. Both formats have these comments.
+/// Comments for the reader. Both formats have them.
 fn head(file: &File, is_by_hand: bool, is_part: bool) -> String {
     let mut head = String::new();
     let mut line = |text: &str| head += &format!("# {text}\n");

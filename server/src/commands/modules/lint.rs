@@ -1,5 +1,5 @@
-//! What can be said of a module's file without a server: whether it can be read, whether what it
-//! declares can be accepted, what its timings mean and what about them is likely not meant.
+//! Checks of a module's file that need no server: whether it can be read, whether what it declares
+//! can be accepted, what its timings mean and which of them are probably not what was intended.
 
 use chrono::{DateTime, Utc};
 use timetable::{Timetable, Warning};
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::file::{File, TaskEntry};
 use crate::model::{BadInput, Definition, Problem};
 
-/// What is to be said of one schedule.
+/// The findings for one schedule.
 #[derive(Debug)]
 pub(crate) struct LintedSchedule {
     pub(crate) name: String,
@@ -17,8 +17,8 @@ pub(crate) struct LintedSchedule {
 }
 
 impl File {
-    /// Judges each schedule and workflow by itself. What only a server knows (secrets, quotas, what
-    /// other modules declare) is left to a plan.
+    /// Checks each schedule and workflow on its own. What only a server knows (secrets, quotas,
+    /// what other modules declare) is left to a plan.
     pub(crate) fn lint(&self, now: DateTime<Utc>) -> Result<Vec<LintedSchedule>, BadInput> {
         for (name, workflow) in &self.workflows {
             check(&workflow.clone().definition(), &format!("workflows.{name}"))?;

@@ -1,21 +1,21 @@
 //! Modules: workflows, schedules and alert rules that a file declares together.
 //!
-//! Code owns the definitions, operators own the pauses, the notes and the mutes: deploying a file makes what
-//! it declares, changes what differs, deletes what the module declared before and no longer does,
-//! and never touches whether a schedule is paused. All of it in one transaction, or nothing. The
-//! same file a second time changes nothing.
+//! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
+//! creates what it declares, changes what differs, deletes what the module declared before and no
+//! longer does, and never touches whether a schedule is paused. All of it happens in one
+//! transaction, or nothing. Deploying the same file a second time changes nothing.
 //!
-//! A dry run is the deployment itself, not committed: what it tells is what would happen, down to
-//! the fires that it adds and leaves out.
+//! A dry run is the deployment itself, not committed: it shows what would happen, down to the fires
+//! that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
-//! - `deploy`: from a file to the tables; `declare`: one thing of it; `prune`: what is gone;
-//!   `alerts`: who is told of what
-//! - `plan`: what is told of it; `difference`: key by key; `effect`: the fires
-//! - `declared`: what a module said when it was last deployed; `drift`: what is otherwise since
+//! - `deploy`: from a file to the tables; `declare`: one object of it; `prune`: removed objects;
+//!   `alerts`: alert channels and rules
+//! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires
+//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
 //! - `export`: from the tables to files
-//! - `lint`: what can be said of a file without a server
-//! - `notes`: what operators say about a schedule
+//! - `lint`: checks that need no server
+//! - `notes`: the operators' notes on a schedule
 
 mod alerts;
 mod canary;

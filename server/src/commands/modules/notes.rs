@@ -6,8 +6,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Gives a schedule another note: of those, too, that a module declares. What a file says about
-    /// the note counts again when the file says something else.
+    /// Sets the note of a schedule, also if a module declares it. The note in the file applies
+    /// again once the file changes it.
     pub async fn annotate(
         &self,
         right: &Operator,

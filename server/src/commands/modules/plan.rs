@@ -13,14 +13,14 @@ pub struct Deployment {
     pub module: String,
     /// Whether nothing was written.
     pub dry_run: bool,
-    /// What happened to each thing that the module declares or declared.
+    /// What happened to each object that the module declares or declared.
     pub changes: Vec<Change>,
-    /// What it does to the fires to come; none in the answer to a call that was repeated.
+    /// Its effect on upcoming fires; `None` in the answer to a repeated call.
     #[serde(skip)]
     pub effect: Option<Effect>,
 }
 
-/// What happened to one thing.
+/// What happened to one object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Change {
     /// See [`Action`].
@@ -29,26 +29,26 @@ pub struct Change {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What changed, in words.
+    /// A description of what changed.
     pub detail: String,
-    /// What changed, key by key of the module's file.
+    /// What changed, key by key in the module's file.
     #[serde(default)]
     pub fields: Vec<FieldChange>,
-    /// What is likely not meant by its timing.
+    /// Warnings about its timing.
     pub warnings: Vec<Warning>,
-    /// What its tasks ask for and do not find.
+    /// Secrets that its tasks use and that are not set.
     #[serde(default)]
     pub unset: Vec<UnsetSecret>,
 }
 
-/// A key whose value is another. Secrets are masked.
+/// A key whose value differs. Secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldChange {
-    /// Its place inside the thing: `misfire.grace`, `tasks[main].target.http.url`.
+    /// Its path inside the object: `misfire.grace`, `tasks[main].target.http.url`.
     pub path: String,
-    /// What it was; none where it was not said.
+    /// The old value; `None` if it was not stated.
     pub before: Option<String>,
-    /// What it is; none where it is not said.
+    /// The new value; `None` if it is not stated.
     pub after: Option<String>,
 }
 
@@ -56,15 +56,15 @@ pub struct FieldChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It was made.
+    /// It was created.
     Create,
     /// It was changed.
     Update,
-    /// It was made by hand, and belongs to the module from now on.
+    /// It was created by hand, and belongs to the module from now on.
     Adopt,
     /// It was deleted.
     Delete,
-    /// It is as declared.
+    /// It already matches the declaration.
     Unchanged,
 }
 
@@ -74,7 +74,7 @@ impl Change {
         Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
     }
 
-    /// One of something that was there: `told` says what is different, if something is.
+    /// The change of an existing object: `told` lists the differences, if any.
     pub(super) fn of(
         is_adopted: bool,
         kind: &str,

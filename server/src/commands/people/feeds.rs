@@ -14,32 +14,32 @@ use crate::{
     store::{Constraint, StoreError, feeds as rows, schedules, users},
 };
 
-/// The most feeds of one owner.
+/// Maximum number of feeds of one owner.
 pub const MAX_FEEDS: u64 = 50;
 
-/// A calendar feed or a badge to be.
+/// A calendar feed or a badge to create.
 #[derive(Debug)]
 pub struct NewFeed {
-    /// What stands at its address.
+    /// What its address shows.
     pub kind: Kind,
-    /// Unique among those of its owner, for people.
+    /// Unique among its owner's feeds, for people.
     pub name: String,
-    /// Whose schedules it shows, by name.
+    /// The namespace whose schedules it shows, by name.
     pub namespace: String,
     /// The only schedule that it shows, by name.
     pub schedule: Option<String>,
-    /// It shows the schedules that this finds.
+    /// A search for the schedules to show.
     pub search: Option<String>,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// A feed that was made.
+/// A feed that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeFeed {
     /// Its key.
     pub id: Uuid,
-    /// What stands in its address. Nobody keeps it: a repeated call is answered without.
+    /// The secret part of its address. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]
     pub text: Option<SecretString>,
 }
@@ -50,7 +50,7 @@ fn shown(row: &Model) -> Value {
 }
 
 impl Commands {
-    /// Makes a calendar feed for oneself.
+    /// Creates a calendar feed for the caller.
     pub async fn create_calendar_feed(
         &self,
         who: &Viewer,
@@ -123,7 +123,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Takes a calendar feed back: one's own, or as an administrator of the instance anybody's.
+    /// Revokes a calendar feed: one's own, or any as an administrator of the instance.
     pub async fn revoke_calendar_feed(
         &self,
         who: &Viewer,

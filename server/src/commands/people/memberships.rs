@@ -11,12 +11,12 @@ use crate::{
     store::{DatabaseTransaction, memberships},
 };
 
-/// What a user is to do in a namespace.
+/// A user's role in a namespace, to be set.
 #[derive(Debug)]
 pub struct NewMembership {
-    /// Who, by name.
+    /// The user, by name.
     pub user: String,
-    /// Where, by name.
+    /// The namespace, by name.
     pub namespace: String,
     /// The role there.
     pub role: Role,
@@ -29,9 +29,9 @@ pub struct NewMembership {
 /// A user in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Who.
+    /// The user.
     pub user: Uuid,
-    /// Where.
+    /// The namespace.
     pub namespace: Uuid,
 }
 
@@ -54,7 +54,7 @@ impl Commands {
             return answered_before(tx, earlier).await;
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        // Locked, so that nobody becomes a member who is deleted at this moment.
+        // Locked, so that a user who is being deleted does not become a member.
         let user = locked_user(&tx, user_named(&tx, &new.user).await?.id).await?;
         let member = Member { user: user.id, namespace };
         let before = memberships::find(&tx, user.id, namespace).await?;
@@ -75,7 +75,7 @@ impl Commands {
         Ok(member)
     }
 
-    /// Takes a user out of a namespace.
+    /// Removes a user from a namespace.
     pub async fn remove_membership(
         &self,
         right: &Admin,

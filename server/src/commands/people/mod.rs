@@ -1,17 +1,17 @@
-//! What people order of one another: who there is, what they may do where, and by what they come in.
+//! Users, their roles in namespaces, and their credentials.
 //!
-//! Whoever is an administrator everywhere orders all of it; an administrator of a namespace says who
-//! its members are; everybody has their own password, sessions and tokens. One administrator who can
-//! sign in always remains. No input sets what it does not name: a role is given by the orders that
-//! are about roles, and nothing else.
+//! An administrator of the instance manages all of it; an administrator of a namespace manages its
+//! members; every user manages their own password, sessions and tokens. One administrator who can
+//! sign in always remains. No input can set fields that it does not have: a role is granted only by
+//! the commands about roles.
 //!
-//! - `users`: added, disabled, deleted, given a role everywhere
+//! - `users`: adding, disabling and deleting users, and their role everywhere
 //! - `memberships`: roles in single namespaces
-//! - `passwords`: one's own and, by an administrator, another's
-//! - `sessions`: ended from elsewhere
-//! - `tokens`, `feeds`: made, taken back
-//! - `settings`: what the console keeps for a person
-//! - `tenants`: namespaces made and renamed
+//! - `passwords`: changing one's own and, as an administrator, another user's
+//! - `sessions`: ending sessions remotely
+//! - `tokens`, `feeds`: creating and revoking them
+//! - `settings`: a person's settings of the console
+//! - `tenants`: creating and renaming namespaces
 
 mod feeds;
 mod memberships;
@@ -40,21 +40,21 @@ use crate::{
     store::{DatabaseTransaction, StoreError, users as rows},
 };
 
-/// Why it was done, if somebody says.
+/// Checks the reason, if one is given.
 fn check_reason(reason: Option<&str>) -> Result<(), BadInput> {
     reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))
 }
 
-/// What an order about rights was answered before. That answer may never have come, so this one waits
-/// as it did; nothing is held meanwhile.
+/// Returns the earlier answer to a command about rights. That answer may have been lost, so this
+/// call waits as the first one did; nothing is locked meanwhile.
 async fn answered_before<T>(tx: DatabaseTransaction, earlier: T) -> Result<T, CommandError> {
     tx.rollback().await?;
     rights_count().await;
     Ok(earlier)
 }
 
-/// The user of that key, locked. Who may take an administrator away locks those first, so that two
-/// do not wait for each other.
+/// The user of that key, locked. Commands that may remove an administrator lock all administrators
+/// first, so that two of them do not deadlock.
 async fn locked_user(tx: &DatabaseTransaction, id: Uuid) -> Result<user::Model, CommandError> {
     rows::lock(tx, id).await?.ok_or_else(|| CommandError::not_found("user", id))
 }

@@ -11,32 +11,32 @@ use crate::{
     store::{DatabaseTransaction, sessions, tokens, users},
 };
 
-/// A password that somebody changes for another one of their own.
+/// A user's change of their own password.
 #[derive(Debug)]
 pub struct OwnPassword {
-    /// The one that holds.
+    /// The current password.
     pub old: SecretString,
-    /// The one that is to hold.
+    /// The new password.
     pub new: SecretString,
-    /// What becomes of one's API tokens.
+    /// Whether to revoke one's API tokens.
     pub tokens: Tokens,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// A password that an administrator gives a user.
+/// A password that an administrator sets for a user.
 #[derive(Debug)]
 pub struct NewPassword {
-    /// The one that is to hold.
+    /// The new password.
     pub password: SecretString,
-    /// What becomes of the user's API tokens.
+    /// Whether to revoke the user's API tokens.
     pub tokens: Tokens,
     /// Why.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Changes one's own password. One's other sessions end; the one that orders it goes on.
+    /// Changes one's own password. One's other sessions end; the current one continues.
     pub async fn change_password(
         &self,
         who: &Viewer,
@@ -51,7 +51,7 @@ impl Commands {
             });
         }
         let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        // Whoever sits before somebody's open session may guess no faster than at the door.
+        // Somebody who uses another person's open session may guess no faster than at the sign-in.
         self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
             Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
             Hindrance::Unknown(error) => error.into(),
@@ -62,7 +62,7 @@ impl Commands {
             self.guesses.forgive(&who.name, address).await;
             return Ok(earlier);
         }
-        // Nothing is held while passwords are computed.
+        // No lock is held while passwords are hashed.
         tx.rollback().await?;
         let user = users::by_id(self.store.read(), who.id).await?;
         let user = user.ok_or_else(|| CommandError::not_found("user", who.id))?;
@@ -100,7 +100,7 @@ impl Commands {
         Ok(user.id)
     }
 
-    /// Gives a user another password. All their sessions end.
+    /// Sets another password for a user. All their sessions end.
     pub async fn reset_password(
         &self,
         right: &Owner,
@@ -132,8 +132,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Refuses to answer a repeated call for a password that does not hold: what is told apart by its
-    /// arguments is told apart without passwords.
+    /// Refuses to answer a repeated call whose password is not the current one: calls are compared
+    /// by their arguments without passwords.
     pub(super) async fn holds(
         &self,
         tx: DatabaseTransaction,
@@ -150,7 +150,7 @@ impl Commands {
         Err(CommandError::conflict(problem, "use a new key for each call"))
     }
 
-    /// Ends all sessions that the old password opened but `kept`.
+    /// Ends all sessions opened with the old password except `kept`.
     async fn replace_password(
         &self,
         tx: &DatabaseTransaction,
@@ -166,7 +166,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Revokes the user's API tokens, if that was asked for.
+    /// Revokes the user's API tokens, if that was requested.
     async fn revoke_tokens_if(
         &self,
         tokens: Tokens,

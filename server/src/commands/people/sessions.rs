@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Commands {
-    /// Ends a session: one's own, or as an administrator anybody's. What it has open ends within
+    /// Ends a session: one's own, or any as an administrator. Its open subscriptions end within
     /// seconds.
     pub async fn revoke_session(
         &self,

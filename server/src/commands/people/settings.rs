@@ -1,5 +1,5 @@
-//! What the console keeps for a person: appearance, saved views, favourites. Everybody has their
-//! own, whatever they may do otherwise; a token has none.
+//! A person's settings of the console: appearance, saved views, favourites. Every user has their
+//! own, whatever their role; a token has none.
 
 use chrono::{DateTime, Utc};
 use entity::user_setting::Model;
@@ -16,16 +16,16 @@ use crate::{
     store::{DatabaseTransaction, schedules, user_settings},
 };
 
-/// The largest number of saved views of one person.
+/// Maximum number of saved views of one person.
 const MAX_VIEWS: usize = 100;
-/// The largest number of favourites of one person.
+/// Maximum number of favourites of one person.
 const MAX_FAVOURITES: usize = 200;
 
 /// How the console looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Theme {
-    /// As the browser's system has it.
+    /// As the browser's system is set.
     #[default]
     System,
     /// Light.
@@ -38,14 +38,14 @@ pub enum Theme {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Density {
-    /// High rows.
+    /// Tall rows.
     #[default]
     Comfortable,
-    /// Low rows.
+    /// Short rows.
     Compact,
 }
 
-/// A view of a page that somebody keeps.
+/// A saved view of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// Key.
@@ -54,11 +54,11 @@ pub struct View {
     pub page: String,
     /// Unique among the views of the page.
     pub name: String,
-    /// What the page makes of it.
+    /// The parameters of the page.
     pub query: String,
 }
 
-/// What the console keeps for a person.
+/// A person's settings of the console.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonalSettings {
@@ -66,38 +66,38 @@ pub struct PersonalSettings {
     pub theme: Theme,
     /// See [`Density`].
     pub density: Density,
-    /// What happened until then they have seen.
+    /// The user has seen everything up to this instant.
     pub seen_until: Option<DateTime<Utc>>,
-    /// By page and name.
+    /// Sorted by page and name.
     pub views: Vec<View>,
     /// Schedules, in the order in which they were added.
     pub favourites: Vec<Uuid>,
 }
 
-/// A change of appearance. What is None stays.
+/// A change of appearance. `None` leaves a field as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SettingsChange {
     /// See [`Theme`].
     pub theme: Option<Theme>,
     /// See [`Density`].
     pub density: Option<Density>,
-    /// It never moves back.
+    /// The instant never moves back.
     pub seen_until: Option<DateTime<Utc>>,
 }
 
-/// A view to be kept.
+/// A view to save.
 #[derive(Clone, Debug)]
 pub struct NewView {
     /// The page that it belongs to.
     pub page: String,
     /// Its name.
     pub name: String,
-    /// What the page makes of it.
+    /// The parameters of the page.
     pub query: String,
 }
 
 impl PersonalSettings {
-    /// As a row keeps them.
+    /// Parses the settings in a row.
     pub fn read(row: &Model) -> Result<Self, CommandError> {
         let unreadable =
             |source| CommandError::Unreadable { what: "settings of a person".to_owned(), source };
@@ -106,8 +106,8 @@ impl PersonalSettings {
 }
 
 impl Commands {
-    /// Changes how the console looks for whoever asks, and until when they have seen it. That alone
-    /// is not written into the audit log: the console says it at each visit.
+    /// Changes the caller's appearance settings, and until when they have seen everything. The
+    /// latter alone is not audited: the console sets it at each visit.
     pub async fn change_settings(
         &self,
         who: &Viewer,
@@ -131,7 +131,7 @@ impl Commands {
         Ok(who.id)
     }
 
-    /// Keeps a view. One of the same page and name is replaced, under the same key.
+    /// Saves a view. One of the same page and name is replaced, under the same key.
     pub async fn save_view(
         &self,
         who: &Viewer,
@@ -171,7 +171,7 @@ impl Commands {
         Ok(view)
     }
 
-    /// Deletes a view that whoever asks has kept.
+    /// Deletes one of the caller's saved views.
     pub async fn delete_view(
         &self,
         who: &Viewer,
@@ -192,7 +192,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Adds a schedule to the favourites of whoever asks, or takes it away.
+    /// Adds a schedule to the caller's favourites, or removes it.
     pub async fn set_favourite(
         &self,
         right: &Reader,
@@ -226,7 +226,7 @@ impl Commands {
         Ok(schedule)
     }
 
-    /// The settings of whoever asks, whose row is locked: two changes at once follow each other.
+    /// The caller's settings, with their row locked: concurrent changes happen one after the other.
     async fn own_settings(
         &self,
         tx: &DatabaseTransaction,

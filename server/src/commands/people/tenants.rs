@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Makes a namespace. Administrators of the instance are in it; others become its members.
+    /// Creates a namespace. Administrators of the instance have access to it; others become its
+    /// members.
     pub async fn create_namespace(
         &self,
         right: &Owner,
@@ -52,7 +53,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Gives a namespace another name. Whoever asks for it by the old one finds none.
+    /// Renames a namespace. The old name is no longer found.
     pub async fn rename_namespace(
         &self,
         right: &Owner,

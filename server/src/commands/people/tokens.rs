@@ -19,40 +19,40 @@ use crate::{
     target::is_queue_name,
 };
 
-/// The most tokens of one owner that have not been taken back.
+/// Maximum number of an owner's tokens that are not revoked.
 const MAX: u64 = 100;
-/// The most tokens of one owner that are kept; then those that were taken back are forgotten.
+/// Maximum number of an owner's stored tokens; beyond it revoked ones are removed.
 const MAX_KEPT: u64 = 1_000;
-/// The longest that a token lasts.
+/// Maximum lifetime of a token.
 const LONGEST: TimeDelta = TimeDelta::days(3_650);
 
-/// A token to be.
+/// A token to create.
 #[derive(Debug)]
 pub struct NewApiToken {
-    /// Unique among those of its owner, for people.
+    /// Unique among its owner's tokens, for people.
     pub name: String,
-    /// What it may do at the most; never more than its owner may.
+    /// The highest role that it may use; never more than its owner's.
     pub role: Role,
-    /// The namespace that it opens, by name; without one all that its owner may see.
+    /// The only namespace that it gives access to, by name; `None` for all that its owner may see.
     pub namespace: Option<String>,
-    /// The only queues that a worker may pull from with it. It opens nothing else then.
+    /// The only queues that a worker may pull from with it. It then gives access to nothing else.
     pub queues: Option<Vec<String>>,
-    /// Whether it sees payloads, if its owner does.
+    /// Whether it may see payloads; effective only if its owner may.
     pub sees_payloads: bool,
-    /// From then on it is void.
+    /// When it expires.
     pub expires_at: Option<DateTime<Utc>>,
-    /// The service account that it stands for, by name; without one it stands for its maker.
+    /// The service account that it acts for, by name; `None` for the caller.
     pub service_account: Option<String>,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// A token that was made.
+/// A token that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeToken {
     /// Its key.
     pub id: Uuid,
-    /// What to send. Nobody keeps it: a repeated call is answered without.
+    /// The token itself. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]
     pub text: Option<SecretString>,
 }
@@ -68,7 +68,7 @@ fn shown(row: &api_token::Model) -> Value {
 }
 
 impl Commands {
-    /// Makes a token for oneself, or as an administrator for a service account.
+    /// Creates a token for the caller, or as an administrator for a service account.
     pub async fn create_api_token(
         &self,
         who: &Viewer,
@@ -136,7 +136,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Takes a token back: one's own, or as an administrator anybody's.
+    /// Revokes a token: one's own, or any as an administrator.
     pub async fn revoke_api_token(
         &self,
         who: &Viewer,
@@ -151,7 +151,7 @@ impl Commands {
         }
         let missing = || CommandError::not_found("token", id);
         let row = tokens::by_id(&tx, id).await?.ok_or_else(missing)?;
-        // A token may end itself: that is how a leaked one is made harmless at once.
+        // A token may revoke itself, so a leaked one can be made harmless at once.
         let is_own = row.user_id == Some(who.id) || row.id == who.id;
         if !is_own && who.owner().is_err() {
             return Err(missing());
@@ -165,7 +165,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Who a token of `who` stands for.
+    /// The user that a token created by `who` acts for.
     async fn token_owner(
         &self,
         tx: &DatabaseTransaction,
@@ -208,7 +208,7 @@ impl Commands {
     }
 }
 
-/// A worker's token names 1 to 32 queues, and opens no more than an operator may.
+/// A worker's token names 1 to 32 queues, and its role is at most operator.
 fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     let Some(queues) = &new.queues else { return Ok(()) };
     if !(1..=32).contains(&queues.len()) {
@@ -227,7 +227,7 @@ fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Nobody makes a token that may do more than they may.
+/// Nobody can create a token that may do more than they may themselves.
 fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), CommandError> {
     let has = match namespace {
         Some(id) => who.grants.within(id).map(|grant| grant.role),

@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// A user to be.
+/// A user to create.
 #[derive(Debug)]
 pub struct NewPerson {
     /// Unique.
     pub name: String,
-    /// Of one who signs in; a service account has none.
+    /// The password of a person; `None` for a service account.
     pub password: Option<SecretString>,
-    /// What they may do everywhere.
+    /// Their role everywhere.
     pub role: Option<Role>,
     /// Whether they see payloads everywhere.
     pub sees_payloads: bool,
@@ -32,7 +32,7 @@ pub struct NewPerson {
     pub reason: Option<String>,
 }
 
-/// How the audit log tells of a user.
+/// A user for the audit log.
 fn shown(row: &Model) -> Value {
     json!({
         "role": row.role.map(|role| role.to_value()),
@@ -43,7 +43,7 @@ fn shown(row: &Model) -> Value {
 }
 
 impl Commands {
-    /// Adds a user, or without a password a service account.
+    /// Adds a user, or a service account if there is no password.
     pub async fn create_user(
         &self,
         right: &Owner,
@@ -102,7 +102,7 @@ impl Commands {
         Ok(row.id)
     }
 
-    /// Says what a user may do everywhere.
+    /// Sets a user's role everywhere.
     pub async fn set_user_role(
         &self,
         right: &Owner,
@@ -138,7 +138,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Takes the right to come in, or gives it back. Sessions end, tokens sleep.
+    /// Disables a user, or enables them again. Sessions end; tokens are suspended.
     pub async fn disable_user(
         &self,
         right: &Owner,
@@ -169,7 +169,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Removes a user with their memberships, sessions and tokens. What they did stays told.
+    /// Deletes a user with their memberships, sessions and tokens. The record of their actions
+    /// stays.
     pub async fn delete_user(
         &self,
         right: &Owner,
@@ -212,7 +213,7 @@ impl Commands {
     }
 }
 
-/// Refuses to take away the only one who may do everything.
+/// Refuses to remove the only administrator of the instance.
 fn keeps_one(administrators: &[Model], row: &Model) -> Result<(), CommandError> {
     match administrators {
         [only] if only.id == row.id => Err(CommandError::conflict(

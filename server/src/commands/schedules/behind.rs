@@ -1,8 +1,8 @@
-//! Schedules that are far behind, before an order that ends their timings: what nobody has claimed
-//! of them and nothing can run any more is accounted for step by step. The order would have to do it
-//! in its own transaction, and that must not grow with a year of fires.
+//! Schedules that are far behind, before a command that ends their timing: instants that were not
+//! claimed and can no longer run are accounted for in steps. The command would otherwise do it in
+//! its own transaction, which must not grow with a year of fires.
 //!
-//! What these steps write would come of it anyway, whatever becomes of the order.
+//! These steps write what would be written anyway, whatever the result of the command.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::Model;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Commands {
-    /// Accounts for what nobody has claimed of a schedule and nothing can run any more, if that is
+    /// Accounts for a schedule's instants that were not claimed and can no longer run, if these are
     /// more than one transaction should write.
     pub(in crate::commands) async fn shorten(
         &self,
@@ -40,8 +40,8 @@ impl Commands {
         }
     }
 
-    /// The same of those that a deployment of the module may change or delete: of what it declared
-    /// before, if it `prunes` or names them, and of what it names and `adopts`.
+    /// The same for schedules that a deployment of the module may change or delete: those that it
+    /// declared before, if it `prunes` or names them, and those that it names and `adopts`.
     pub(in crate::commands) async fn shorten_before_deployment(
         &self,
         permit: Permit<'_>,
@@ -63,7 +63,7 @@ impl Commands {
                 continue;
             }
             match self.shorten(permit, row.id).await {
-                // Somebody has deleted it, and accounted for it.
+                // It was deleted meanwhile, and accounted for.
                 Ok(()) | Err(CommandError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -72,7 +72,7 @@ impl Commands {
     }
 }
 
-/// Whether its cursor lies before its catch-up window: what is between the two never runs.
+/// Whether its cursor lies before its catch-up window: the instants in between never run.
 fn is_far_behind(row: &Model, now: DateTime<Utc>) -> bool {
     let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
     row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)

@@ -1,4 +1,4 @@
-//! The operator's hand on a schedule's buffer: taking fires out of it, changing their order.
+//! Operators' changes to a schedule's buffer: purging fires, changing their order.
 
 use std::collections::HashSet;
 
@@ -13,21 +13,21 @@ use crate::{
     store::{DatabaseTransaction, buffers, schedules},
 };
 
-/// What became of a schedule's buffer.
+/// A schedule's buffer after a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rearranged {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The fires that were taken out of it.
+    /// The fires that were purged.
     pub purged: Vec<Uuid>,
 }
 
-/// The most fires that a buffer holds, and that one call names.
+/// Maximum number of fires in a buffer, and in one call.
 const MAX: usize = 1_000;
 
 impl Commands {
-    /// Takes fires out of the buffer, all or those that are named: each is skipped, and its row
-    /// says who did it. One that has started meanwhile is refused, and then none is taken out.
+    /// Purges fires from the buffer, all or the named ones: each is skipped, and its row says who
+    /// did it. If one of them has started meanwhile, the call is refused and none is purged.
     pub async fn purge_buffer(
         &self,
         right: &Operator,
@@ -67,8 +67,8 @@ impl Commands {
         Ok(answer)
     }
 
-    /// Puts the named fires at the head of the buffer, in the order in which they are named; the
-    /// others follow in the order that they have.
+    /// Moves the named fires to the head of the buffer, in the given order; the others follow in
+    /// their current order.
     pub async fn reorder_buffer(
         &self,
         right: &Operator,
@@ -108,14 +108,14 @@ impl Commands {
         Ok(answer)
     }
 
-    /// Whoever follows the schedule is to see its buffer change.
+    /// Marks the schedule as changed, so that followers see its new buffer.
     async fn touch(&self, tx: &DatabaseTransaction, row: &Model) -> Result<(), CommandError> {
         let (dialect, nothing) = (self.store.dialect(), ActiveModel::default());
         schedules::update_if_version(tx, dialect, row.id, row.version, nothing).await?;
         Ok(())
     }
 
-    /// The schedule's queue, in which each of `fires` must be.
+    /// The schedule's queue, which must contain each of `fires`.
     async fn waiting(
         &self,
         tx: &DatabaseTransaction,

@@ -1,10 +1,10 @@
-//! What an edit changed, in words: the line that a schedule's history shows.
+//! A description of an edit: the line that a schedule's history shows.
 
 use serde_json::Value;
 
 use crate::model::spec::Spec;
 
-/// The longest old or new value that a line shows in full.
+/// Maximum length of an old or new value that a line shows in full.
 const SHOWN: usize = 48;
 
 /// The fields that differ, one phrase each.
@@ -26,7 +26,7 @@ pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     phrases
 }
 
-/// The fields in the order in which people read them, apart from the expressions.
+/// The fields in reading order, apart from the expressions.
 fn fields(spec: &Spec) -> [(&'static str, Value); 24] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [

@@ -1,14 +1,14 @@
-//! Where a schedule stands in its timetable after the control plane has touched it.
+//! The position of a schedule in its timetable after a command.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::ActiveModel};
 use sea_orm::Set;
 use timetable::{Timetable, Warning};
 
-/// The next fire that counts, from an instant on.
+/// The next fire that counts, after an instant.
 ///
-/// An edit begins anew from now: what the old definition missed is not made up for with the new
-/// one, so an edit never starts a run of the past.
+/// An edit starts from now: what the old definition missed is not made up for with the new one, so
+/// an edit never starts a run for a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) struct Cursor {
     scheduled_at: Option<Timestamp>,
@@ -30,15 +30,15 @@ impl Cursor {
         Self { scheduled_at: None, fire_at: None }
     }
 
-    /// Puts it into the columns.
+    /// Sets the columns.
     pub(in crate::commands) fn fill(self, row: &mut ActiveModel) {
         row.next_scheduled_at = Set(self.scheduled_at);
         row.next_fire_at = Set(self.fire_at);
     }
 }
 
-/// Up to where the instants from `cursor` on are due at `now`: before the last that has come, if it
-/// still waits for its jitter. One at the most does: jitter ends before the next instant.
+/// Up to where the instants from `cursor` on are due at `now`: before the last one that has come,
+/// if it still waits for its jitter. At most one does, as jitter ends before the next instant.
 pub(in crate::commands) fn due_until(
     timetable: &Timetable,
     cursor: DateTime<Utc>,
@@ -50,7 +50,7 @@ pub(in crate::commands) fn due_until(
     waits.map_or(now, |fire| before(fire.at))
 }
 
-/// A timing that is valid, and what is likely not meant by it.
+/// Warnings about a valid timing that is probably not what was intended.
 pub(in crate::commands) fn warnings(timetable: &Timetable, now: DateTime<Utc>) -> Vec<Warning> {
     timetable.lint(now)
 }

@@ -1,4 +1,4 @@
-//! A change that can be made to many schedules alike: policies, and what they share.
+//! A change that applies to many schedules alike: policies, and what they share.
 
 use entity::schedule::Overlap;
 
@@ -10,37 +10,37 @@ use crate::{
     },
 };
 
-/// What is None stays as it is; of what may be taken away, `Some(None)` takes it away.
+/// `None` leaves a field as it is; for optional fields, `Some(None)` removes the value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManyEdit {
-    /// Tags that are added behind those that are there.
+    /// Tags to add after the existing ones.
     pub add_tags: Vec<String>,
-    /// Tags that are taken away.
+    /// Tags to remove.
     pub remove_tags: Vec<String>,
-    /// A zone for the expressions as they are.
+    /// A zone for the unchanged expressions.
     pub zone: Option<String>,
-    /// All calendars, by name.
+    /// The complete list of calendars, by name.
     pub calendars: Option<Vec<String>>,
-    /// What they run, by name.
+    /// The workflow to run, by name.
     pub workflow: Option<String>,
     /// What to do about missed fires.
     pub misfire: Option<Misfire>,
     /// What to do about a fire while a run is alive.
     pub overlap: Option<Overlap>,
-    /// How many fires wait at the most.
+    /// The maximum number of waiting fires.
     pub buffer_limit: Option<Option<i64>>,
     /// The concurrency group, by name.
     pub group: Option<Option<String>>,
-    /// Of runs that wait, those of a higher priority are taken first.
+    /// Of the waiting runs, those with a higher priority are taken first.
     pub priority: Option<i64>,
-    /// A fire that has not started so long after it was due is skipped.
+    /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<Option<i64>>,
-    /// For how many days what has settled is kept.
+    /// For how many days settled history is kept.
     pub retention_days: Option<Option<i64>>,
 }
 
 impl ManyEdit {
-    /// Makes the change to one.
+    /// Applies the change to one schedule.
     pub fn apply(&self, spec: &mut Spec) {
         fn set<T: Clone>(place: &mut T, value: Option<&T>) {
             if let Some(value) = value {
@@ -58,7 +58,7 @@ impl ManyEdit {
         set(&mut spec.misfire, self.misfire.as_ref());
         set(&mut spec.overlap, self.overlap.as_ref());
         if spec.overlap != Overlap::BufferAll {
-            // Another policy has no limit; one that is given beside it is refused.
+            // Another policy has no limit; one that is given with it is refused.
             spec.buffer_limit = None;
         }
         set(&mut spec.buffer_limit, self.buffer_limit.as_ref());
@@ -69,7 +69,7 @@ impl ManyEdit {
         set(&mut spec.retention_days, self.retention_days.as_ref());
     }
 
-    /// Refuses what no schedule could take, before the first is touched.
+    /// Refuses a change that no schedule could accept, before any is touched.
     pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
         if *self == Self::default() {
             let help = "name what is to be otherwise, such as addTags or priority";
@@ -93,7 +93,7 @@ impl ManyEdit {
         }
         let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {
-            // Those that have no such policy refuse it themselves.
+            // Schedules with another policy refuse it themselves.
             spec.overlap = Overlap::BufferAll;
         }
         self.apply(&mut spec);

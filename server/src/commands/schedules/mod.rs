@@ -1,18 +1,19 @@
-//! Making, changing and deleting schedules.
+//! Creating, changing and deleting schedules.
 //!
-//! Each is one transaction: the row, its history, the audit log and the idempotency key; those that
-//! are made at the same moment share one (`group_commit`). What a module deploys goes the same way,
-//! so it is checked alike.
+//! Each command is one transaction: the row, its history, the audit log and the idempotency key.
+//! Concurrent calls that create schedules share one (`group_commit`). A module's deployment takes
+//! the same path, so its schedules are checked in the same way.
 //!
-//! - `create`: a new schedule, many at once, or those of a module; `update`, `rows`: a change of one
-//! - `behind`: what is far behind is accounted for before
-//! - `many_edit`: a change to all that a search finds
-//! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
-//! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
-//! - `suppression`: what a schedule names of calendars
-//! - `buffer`: fires that wait, reordered and purged
-//! - `cursor`: where a schedule stands after an edit
-//! - `change`: what an edit changed, in words
+//! - `create`: a single new schedule, many at once, or those of a module; `update`, `rows`:
+//!   changing one
+//! - `behind`: accounting beforehand for schedules that are far behind
+//! - `many_edit`: the same change for all schedules that a search finds
+//! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
+//! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
+//! - `suppression`: the calendars that a schedule names
+//! - `buffer`: waiting fires, reordered and purged
+//! - `cursor`: the next fire after an edit
+//! - `change`: a description of an edit
 
 pub(super) mod behind;
 pub(super) mod buffer;
@@ -42,26 +43,26 @@ use crate::{
     store::{DatabaseTransaction, namespaces, schedules},
 };
 
-/// A schedule to be made.
+/// A schedule to create.
 #[derive(Clone, Debug)]
 pub struct NewSchedule {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What it is.
+    /// Its definition.
     pub spec: Spec,
     /// What it runs.
     pub work: Work,
-    /// Whether it begins paused.
+    /// Whether it starts paused.
     pub paused: bool,
 }
 
-/// A change of a schedule: what it was made from, and how it is to be.
+/// A change of a schedule: the version that it is based on, and how to apply it.
 pub struct Edit {
     /// The schedule.
     pub id: Uuid,
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the definition as it is into the one that is wanted.
+    /// Turns the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
     /// What it runs from now on, if that changes.
     pub work: Option<Work>,
@@ -69,23 +70,23 @@ pub struct Edit {
     pub reason: Option<String>,
 }
 
-/// What became of a schedule.
+/// A schedule after a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Saved {
     /// The schedule.
     pub id: Uuid,
-    /// The schedule as it was left, where it is at hand.
+    /// The schedule's new row, if it is at hand.
     #[serde(skip)]
     pub row: Option<Box<Model>>,
-    /// What is likely not meant by its timing.
+    /// Warnings about its timing.
     pub warnings: Vec<Warning>,
-    /// What its task asks for and does not find.
+    /// Secrets that its task uses and that are not set.
     #[serde(default)]
     pub unset: Vec<UnsetSecret>,
 }
 
 impl Commands {
-    /// Makes a schedule.
+    /// Creates a schedule.
     pub async fn create_schedule(
         &self,
         right: &Editor,
@@ -111,7 +112,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Changes a schedule, if it is still as the caller saw it.
+    /// Changes a schedule, if it is still in the version that the caller saw.
     pub async fn update_schedule(
         &self,
         right: &Editor,
@@ -139,8 +140,8 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Deletes a schedule: it fires no more, and its backfills stop. Its other runs in flight end
-    /// by themselves, its history stays.
+    /// Deletes a schedule: it no longer fires, and its backfills stop. Its other live runs finish
+    /// on their own, its history stays.
     pub async fn delete_schedule(
         &self,
         right: &Editor,
@@ -169,7 +170,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The living schedule, locked, if the right holds over it.
+    /// The schedule, locked, if it is not deleted and the permission covers it.
     pub(super) async fn permitted(
         &self,
         tx: &DatabaseTransaction,
@@ -181,7 +182,7 @@ impl Commands {
         Ok(row)
     }
 
-    /// The living schedule, locked.
+    /// The schedule, locked, if it is not deleted.
     pub(super) async fn locked(
         &self,
         tx: &DatabaseTransaction,
@@ -191,7 +192,7 @@ impl Commands {
         found.ok_or_else(|| CommandError::not_found("schedule", id))
     }
 
-    /// The namespace of that name, if the right holds there.
+    /// The namespace of that name, if the permission covers it.
     pub(crate) async fn namespace<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -205,7 +206,7 @@ impl Commands {
     }
 }
 
-/// Code owns what it declares.
+/// Refuses to change a schedule that a module declares.
 pub(super) fn owned_by_people(row: &Model) -> Result<(), CommandError> {
     match &row.module {
         None => Ok(()),

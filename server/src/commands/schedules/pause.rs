@@ -1,5 +1,5 @@
-//! Pausing and resuming: the operator's switch. It makes no new version of the definition, and
-//! leaves the runs in flight alone.
+//! Pausing and resuming. Neither makes a new version of the definition, and live runs are not
+//! affected.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -27,18 +27,18 @@ pub struct ResumePreview {
     pub at: DateTime<Utc>,
     /// Whether it is paused; otherwise resuming does nothing.
     pub paused: bool,
-    /// For each way to resume. None for a schedule that is not paused.
+    /// One for each way to resume; none for a schedule that is not paused.
     pub choices: Vec<ResumeChoice>,
 }
 
 /// What one way to resume would do.
 #[derive(Clone, Debug)]
 pub struct ResumeChoice {
-    /// What becomes of the fires that fell into the pause.
+    /// The policy for the fires that fell into the pause.
     pub missed: CatchUp,
     /// What it would write.
     pub foreseen: Foreseen,
-    /// The next instant behind that.
+    /// The next instant after that.
     pub next: Option<DateTime<Utc>>,
 }
 
@@ -47,20 +47,20 @@ pub struct ResumeChoice {
 pub struct Foreseen {
     /// The first of them, in order.
     pub fires: Vec<NewFire>,
-    /// How many they are.
+    /// Their number.
     pub rows: usize,
     /// How many of them would run.
     pub runs: usize,
-    /// How many instants would not.
+    /// How many instants would not run.
     pub others: i64,
 }
 
-/// So many rows are kept of one choice, to be shown page by page; all of them are counted.
+/// Maximum number of rows kept for one choice, to be shown page by page; all of them are counted.
 pub const MAX_FORESEEN: usize = 10_000;
 
 impl Commands {
-    /// Stops a schedule from firing, until an instant or until somebody resumes it. Its cursor
-    /// stays: what falls into the pause is accounted for when it ends.
+    /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays:
+    /// instants in the pause are accounted for when it ends.
     pub async fn pause(
         &self,
         right: &Operator,
@@ -83,13 +83,13 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Only now: a call that is repeated is answered, whatever time it is.
+        // Checked only now: a repeated call gets its answer, whatever the time is.
         if let Some(until) = until.filter(|until| *until <= now) {
             let help = "give an instant in the future, or leave it out to pause for good";
             return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
-        // Pausing what is paused changes reason and end, and keeps since when.
+        // Pausing a paused schedule changes reason and end, but not the beginning.
         let is_over = row.paused_until.is_some_and(|until| until.utc() <= now);
         let columns = ActiveModel { updated_at: Set(changed_at(&row, now)), ..columns };
         let columns = match row.paused_at {
@@ -108,8 +108,8 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Lets a schedule fire again. What fell into the pause is accounted for, by `missed`: in
-    /// several transactions where it is much, and until the last of them the schedule is paused.
+    /// Lets a schedule fire again. Instants in the pause are accounted for, by `missed`: in several
+    /// transactions if there are many, and the schedule stays paused until the last of them.
     pub async fn resume(
         &self,
         right: &Operator,
@@ -134,7 +134,7 @@ impl Commands {
         }
     }
 
-    /// None while there is more to account for.
+    /// `None` while there is more to account for.
     async fn resume_in(
         &self,
         tx: &DatabaseTransaction,
@@ -161,9 +161,9 @@ impl Commands {
         Ok(Some(saved))
     }
 
-    /// What resuming a schedule at an instant would do, now without one, for each way to resume:
-    /// asked of the function that resumes. With `if_paused` one that is not paused is looked at as
-    /// if it were, from now on.
+    /// What resuming a schedule at an instant (by default now) would do, for each way to resume,
+    /// from the same function that resumes. With `if_paused` a schedule that is not paused is
+    /// treated as paused from now on.
     pub async fn resume_preview(
         &self,
         right: &Reader,
@@ -198,8 +198,8 @@ impl Commands {
         Ok(ResumePreview { at, paused: !row.enabled, choices })
     }
 
-    /// What fell into a schedule's pause so far, as the end of the pause would write it by itself:
-    /// the first rows, [`MAX_FORESEEN`] at the most. Asked of the function that resumes.
+    /// The rows for a schedule's pause so far, as its automatic end would write them: the first
+    /// [`MAX_FORESEEN`] at most. Computed by the same function that resumes.
     pub async fn paused_fires(
         &self,
         right: &Reader,
@@ -257,11 +257,11 @@ impl Commands {
     }
 }
 
-/// So far ahead a resume can be looked at.
+/// How far ahead a resume can be previewed.
 const AHEAD: TimeDelta = TimeDelta::days(366);
 
-/// Of a pause that began later nobody can be resumed at that instant; and what lies years ahead
-/// changes before.
+/// An instant before the pause began is refused, and so is one that is years ahead, as too much
+/// changes until then.
 fn within_reach(
     at: DateTime<Utc>,
     since: Option<DateTime<Utc>>,

@@ -1,5 +1,5 @@
-//! A schedule's definition as it was: read from its history, written as a new version. Where it
-//! stands in its timetable is not rolled back: the old definition begins anew from now.
+//! Restores an earlier definition of a schedule: read from its history, written as a new version.
+//! Its position in the timetable is not rolled back: the old definition starts from now.
 
 use entity::{schedule, workflow};
 use uuid::Uuid;
@@ -14,14 +14,14 @@ use crate::{
     store::{DatabaseTransaction, schedules, workflows},
 };
 
-/// A definition that is wanted back.
+/// A rollback request.
 #[derive(Clone, Debug)]
 pub struct Rollback {
     /// The schedule.
     pub id: Uuid,
-    /// The version whose definition it was.
+    /// The version whose definition is restored.
     pub to_version: i32,
-    /// The version that the caller takes to be in force.
+    /// The version that the caller assumes to be current.
     pub expected_version: i32,
     /// Why, for the audit log.
     pub reason: Option<String>,
@@ -72,8 +72,9 @@ impl Commands {
         Ok(saved)
     }
 
-    /// The workflow that an old version of a schedule ran. If nobody else runs it, it is defined
-    /// as it was then; one that is shared, or that a module declares, stays as it is now.
+    /// The workflow that an old version of a schedule ran. If no other schedule runs it, its
+    /// definition of that time is restored; a workflow that is shared, or that a module declares,
+    /// stays as it is now.
     pub(in crate::commands) async fn resolve_past(
         &self,
         tx: &DatabaseTransaction,
@@ -107,7 +108,7 @@ fn as_it_is(row: workflow::Model) -> Resolved {
     Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
 }
 
-/// What a snapshot says that the schedule ran.
+/// What the schedule ran according to a snapshot.
 fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();

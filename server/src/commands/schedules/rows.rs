@@ -1,4 +1,4 @@
-//! A schedule's rows, deleted inside somebody's transaction, and what they keep of a definition.
+//! Deleting a schedule's rows within a transaction, and the snapshot of a definition.
 
 use chrono::{DateTime, Utc};
 use entity::{Timestamp, schedule::Model, schedule_version, workflow};
@@ -48,7 +48,7 @@ impl Commands {
         self.delete_own_workflow(tx, who, row, &current).await
     }
 
-    /// A schedule's own workflow goes with it, unless a module declares that or others run it.
+    /// Deletes a schedule's own workflow with it, unless a module declares it or others run it.
     async fn delete_own_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -102,29 +102,28 @@ impl Commands {
     }
 }
 
-/// The definition as history and audit log keep it. It holds no secret: the target stands in the
-/// workflow.
+/// The definition for history and audit log. It contains no secret: the target is in the workflow.
 pub(in crate::commands) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json
 }
 
-/// Whether a workflow of a schedule's name was made for it: it is no older. One that a person made
-/// before, and then named, stays.
+/// Whether a workflow with the schedule's name was made for it: then it is no older. One that a
+/// person created earlier and then named is kept.
 fn is_made_for(workflow: &workflow::Model, row: &Model) -> bool {
-    /// The two rows of one creation may have been composed this far apart.
+    /// The two rows of one creation may be composed this far apart.
     const MAX_APART_MS: i64 = 1_000;
     workflow.module.is_none() && workflow.created_at.0 + MAX_APART_MS >= row.created_at.0
 }
 
-/// When a schedule is changed: later than it was before, though a clock was set back meanwhile. By the
-/// last change it is known from where on its cursor was computed.
+/// The time of a schedule's change: later than its previous one, even if a clock was set back
+/// meanwhile. The last change shows from which instant on its cursor was computed.
 pub(in crate::commands) fn changed_at(row: &Model, now: DateTime<Utc>) -> Timestamp {
     Timestamp::from(now).max(Timestamp(row.updated_at.0 + 1))
 }
 
-/// The same of a database that says so itself.
+/// Turns the database's violation of a unique name into an error.
 pub(in crate::commands) fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
         return error.into();

@@ -1,4 +1,4 @@
-//! Leaving out the next fires: decided before they are due, with who asked for it and why.
+//! Skipping the next fires: decided before they are due, with who requested it and why.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -18,7 +18,7 @@ use crate::{
     store::claims::{Advance, NewFire},
 };
 
-/// What was left out.
+/// The skipped fires.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Skipped {
     /// The schedule.
@@ -28,8 +28,8 @@ pub struct Skipped {
 }
 
 impl Commands {
-    /// Decides the next `count` fires of a schedule, from its cursor on, as skipped; fewer, if
-    /// fewer are left. What calendars suppress on the way is accounted for as such.
+    /// Skips the next `count` fires of a schedule, from its cursor on; fewer if fewer are left.
+    /// Fires in between that calendars suppress are recorded as suppressed.
     pub async fn skip_next(
         &self,
         right: &Operator,
@@ -108,7 +108,7 @@ impl Commands {
     }
 }
 
-/// What can be asked of any schedule.
+/// Checks that apply to any schedule.
 pub(in crate::commands) fn check_order(count: i64, reason: &str) -> Result<(), BadInput> {
     check::number("count", count, 1..=100, "fires")?;
     check::reason("reason", reason)

@@ -1,5 +1,5 @@
-//! The calendars that a schedule names, found by name and kept by key; and the whole definition of
-//! a row, with the names of what it refers to.
+//! The calendars that a schedule names, looked up by name and stored by key; and the whole
+//! definition of a row, with the names of what it refers to.
 
 use chrono::{DateTime, Utc};
 use entity::{Keys, Timestamp, schedule::Model};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Commands {
-    /// The definition that a row holds.
+    /// The definition in a row.
     pub(in crate::commands) async fn spec_of<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -36,7 +36,7 @@ impl Commands {
         Ok(spec)
     }
 
-    /// The timetable that a row holds, with its calendars, from its cursor on.
+    /// The timetable of a row, with its calendars, from its cursor on.
     pub(crate) async fn timetable_of<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -45,7 +45,7 @@ impl Commands {
         self.timetable_since(connection, row, row.next_scheduled_at.unwrap_or(calendars::NOW)).await
     }
 
-    /// The same with its calendars as they are now, whatever they were.
+    /// The same with the current calendars, whatever they were before.
     pub(in crate::commands) async fn timetable_as_of_now<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -67,8 +67,8 @@ impl Commands {
         Ok(timetable.map_err(BadInput::of_calendars)?)
     }
 
-    /// The timetable that a definition asks for, for a schedule with that key and anchor, and the
-    /// keys of its calendars. They are held until the transaction ends.
+    /// The timetable of a definition, for a schedule with that key and anchor, and the keys of its
+    /// calendars. These are locked until the transaction ends.
     pub(in crate::commands) async fn timetable(
         &self,
         tx: &DatabaseTransaction,
@@ -81,8 +81,8 @@ impl Commands {
         self.suppressed(tx, namespace, plain, &spec.calendars, true).await
     }
 
-    /// The same timetable with the calendars of those names, and their keys. Those that are held
-    /// are not deleted before the transaction ends.
+    /// The same timetable with the calendars of those names, and their keys. Locked ones cannot be
+    /// deleted before the transaction ends.
     pub(crate) async fn suppressed<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -117,7 +117,7 @@ impl Commands {
     }
 }
 
-/// Refuses calendars that let nothing through of a timing that would fire.
+/// Refuses calendars that suppress every fire of a timing that would fire without them.
 pub(crate) fn allows_something(
     names: &[String],
     timetable: &Timetable,

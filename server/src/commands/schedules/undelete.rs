@@ -1,5 +1,5 @@
-//! Bringing a deleted schedule back, with its own workflow, as it was. Deletion is soft for a week:
-//! until retention has purged the row, nothing of the definition is lost.
+//! Restoring a deleted schedule, with its own workflow. Deletion is soft for a week: until
+//! retention has purged the row, nothing of the definition is lost.
 
 use chrono::{DateTime, Utc};
 use entity::schedule::{ActiveModel, Model};
@@ -19,20 +19,20 @@ use crate::{
     store::{DatabaseTransaction, quotas::Usage, schedules, workflows},
 };
 
-/// An order to bring a schedule back.
+/// A request to restore a schedule.
 #[derive(Clone, Debug)]
 pub struct Undelete {
     /// The deleted schedule.
     pub id: Uuid,
-    /// The name that it gets; the one that it had, without one.
+    /// Its new name; `None` for the previous one.
     pub name: Option<String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Brings a deleted schedule back. It fires from now on: what was due while it was deleted is
-    /// not made up for. It is paused if it was paused when it was deleted.
+    /// Restores a deleted schedule. It fires from now on: what was due while it was deleted is not
+    /// made up for. It is paused if it was paused when it was deleted.
     pub async fn undelete_schedule(
         &self,
         right: &Editor,
@@ -84,7 +84,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// The schedule's workflow, brought back if it went with the schedule.
+    /// The schedule's workflow, restored if it was deleted with the schedule.
     async fn workflow_back(
         &self,
         tx: &DatabaseTransaction,
@@ -98,7 +98,7 @@ impl Commands {
         if workflow.deleted_at.is_none() {
             return Ok(Resolved::as_it_is(id, workflow.name, version));
         }
-        // Its own workflow bears its name.
+        // A schedule's own workflow has the schedule's name.
         let name = if workflow.name == row.name { &spec.name } else { &workflow.name };
         if let Some(other) = workflows::by_name(tx, row.namespace_id, name).await? {
             let help = "give another name, or rename or delete that workflow";
@@ -124,7 +124,7 @@ impl Commands {
             group_id: Set(group_id),
             calendars: Set(keys),
             version: Set(version),
-            // Fires that were on their way when it was deleted keep their verdict.
+            // Fires that were in progress when it was deleted keep their verdict.
             fires_version: Set(version),
             updated_at: Set(changed_at(row, now)),
             enabled: Set(row.paused_at.is_none()),

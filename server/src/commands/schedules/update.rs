@@ -1,5 +1,5 @@
-//! A schedule's rows, changed inside somebody's transaction: the definition, its history and the
-//! audit log together. By hand or by a module, it goes this way.
+//! Changing a schedule's rows within a transaction: the definition, its history and the audit log
+//! together, for manual changes and modules alike.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -25,28 +25,28 @@ use crate::{
     store::{DatabaseTransaction, quotas::Usage, schedules},
 };
 
-/// What is told of a change.
+/// How a change is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct ChangeNote<'a> {
     /// Why, for the audit log.
     pub(in crate::commands) reason: Option<&'a str>,
-    /// What stands in the history before that which changed.
+    /// A prefix for the description of the change in the history.
     pub(in crate::commands) prefix: &'a str,
 }
 
-/// A definition that is to be written over another.
+/// A definition that replaces another.
 struct Revision<'a> {
     row: &'a Model,
     before: Spec,
     spec: &'a Spec,
-    /// Of the new definition.
+    /// The timetable of the new definition.
     timetable: Timetable,
     /// The calendars of the new definition.
     calendars: Option<Keys>,
     now: DateTime<Utc>,
 }
 
-/// What a revision runs: before it, and from now on.
+/// The workflows of a revision: before it, and from now on.
 struct Works {
     before: Resolved,
     after: Resolved,
@@ -57,7 +57,7 @@ impl Works {
         self.after.id != self.before.id || self.after.change.is_some()
     }
 
-    /// What is told of the change, if there is one.
+    /// The description of the workflow's change, if there is one.
     fn told(&self) -> Option<String> {
         let Self { before, after } = self;
         match after.change.clone() {
@@ -70,34 +70,34 @@ impl Works {
 }
 
 impl Revision<'_> {
-    /// Whether other instants are due by it.
+    /// Whether its due instants change.
     fn has_other_timing(&self) -> bool {
         self.before.timing != self.spec.timing || self.before.calendars != self.spec.calendars
     }
 
-    /// Whether its fires are others: of another time, or of another kind.
+    /// Whether its fires change: their times, or what they are.
     fn has_other_fires(&self, works: &Works) -> bool {
         works.differ() || !self.spec.has_the_fires_of(&self.before)
     }
 
-    /// Whether the schedule has had as many fires as it may have.
+    /// Whether the schedule has had its maximum of fires.
     fn is_spent(&self) -> bool {
         self.spec.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// The same of the definition before.
+    /// The same for the definition before.
     fn was_spent(&self) -> bool {
         self.row.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// With the same timing only a cursor that lies behind is moved: what somebody has skipped
-    /// ahead of its time stays behind it, and what waits for its jitter stays to come.
+    /// If the timing is the same, the cursor moves only if it is due: fires that were skipped in
+    /// advance stay behind it, and a fire that waits for its jitter stays ahead of it.
     fn begins_anew(&self, works: &Works) -> bool {
         let is_due = self.row.next_fire_at.is_some_and(|at| at.utc() <= self.now);
         self.has_other_timing() || (self.has_other_fires(works) && is_due)
     }
 
-    /// What it may not be, as things are.
+    /// Checks that depend on the schedule's current state.
     fn check(&self) -> Result<(), BadInput> {
         if self.has_other_timing() {
             suppression::allows_something(&self.spec.calendars, &self.timetable, self.now)?;
@@ -110,8 +110,8 @@ impl Revision<'_> {
 }
 
 impl Commands {
-    /// Writes `spec` over the schedule, and says in words what changed; nothing is written if
-    /// nothing did.
+    /// Writes `spec` to the schedule, and returns a description of what changed; nothing is written
+    /// if nothing changed.
     pub(in crate::commands) async fn update_in(
         &self,
         tx: &DatabaseTransaction,
@@ -173,7 +173,7 @@ impl Commands {
         Ok(revision)
     }
 
-    /// What the schedule runs; a workflow of its own is renamed with it.
+    /// What the schedule runs; its own workflow is renamed with it.
     async fn works(
         &self,
         tx: &DatabaseTransaction,
@@ -192,7 +192,8 @@ impl Commands {
         Ok(Works { before, after })
     }
 
-    /// The row's columns, the cursor aside. A schedule that is to fire more often is admitted.
+    /// The row's columns, except for the cursor. A schedule that will fire more often must be
+    /// admitted by the quota.
     async fn columns_of(
         &self,
         tx: &DatabaseTransaction,
@@ -224,7 +225,7 @@ impl Commands {
         Ok(columns)
     }
 
-    /// Puts the schedule's cursor where the change begins.
+    /// Moves the schedule's cursor to where the change takes effect.
     async fn move_cursor(
         &self,
         tx: &DatabaseTransaction,
@@ -244,7 +245,7 @@ impl Commands {
             None => *now,
         };
         if begins_anew {
-            // What the old version named is accounted for before the new one begins.
+            // Instants of the old version are accounted for before the new one begins.
             let (is_paused, ending, now) = (!row.enabled, Ending::Edited, *now);
             let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
             closing::close(&self.store, &self.cache, tx, closing).await?;
@@ -260,7 +261,7 @@ impl Commands {
     }
 }
 
-/// A maximum that has been reached already is no maximum, but an end by accident.
+/// A maximum that has already been reached would end the schedule by accident.
 fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
     let Some(max) = spec.max_fires.filter(|max| *max <= row.fire_count) else { return Ok(()) };
     let problem = format!("is not more than the {} fires that have started", row.fire_count);

@@ -1,12 +1,11 @@
-//! Contexts, outputs and other JSON as they may be shown: texts under names that tell of a secret
-//! are masked.
+//! Masks contexts, outputs and other JSON: texts under names that suggest a secret are masked.
 
 use serde_json::Value;
 
 use super::watchdog::masked_address;
 use crate::vault::MASK;
 
-/// Parts of names in a context whose texts are secrets.
+/// Parts of names in a context that suggest a secret.
 const TELLING: [&str; 9] = [
     "authorization",
     "cookie",
@@ -19,13 +18,13 @@ const TELLING: [&str; 9] = [
     "api_key",
 ];
 
-/// Whether a member of a context of that name holds a secret.
+/// Whether a member of a context with that name contains a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     TELLING.iter().any(|part| name.contains(part))
 }
 
-/// A JSON value as it may be shown: texts under names that say so are masked.
+/// A JSON value with texts under secret names masked.
 pub(crate) fn masked_json(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -47,8 +46,8 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     }
 }
 
-/// JSON as a caller gives it; where a text is the mask of one that is there, that one stays. The
-/// opposite of [`masked_json`].
+/// JSON from a caller, with returned masks replaced by the texts that they stand for. The opposite
+/// of [`masked_json`].
 pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
     match (given, old) {
         (Value::Object(members), Value::Object(old)) => {
@@ -75,7 +74,7 @@ pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
     }
 }
 
-/// The member of a schedule's definition that says whom it calls.
+/// The member of a schedule's definition with the addresses that it calls.
 const PING: &str = "ping";
 
 fn masked_addresses(addresses: &serde_json::Map<String, Value>) -> Value {

@@ -1,7 +1,7 @@
-//! Credentials that a definition holds in clear, refused.
+//! Refuses literal credentials in a definition.
 //!
-//! A definition is stored as it is, kept in every version and in every backup; only secrets are
-//! sealed. So a text that its name gives away as a credential has to name a secret.
+//! A definition is stored as it is, and kept in every version and every backup; only secrets are
+//! sealed. So a text whose name suggests a credential must refer to a secret.
 
 use super::context::is_secret;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     target::{Secret, Target, TargetError, is_template},
 };
 
-/// Refuses the first credential of a task that is not the name of a secret. `task` is the task's
+/// Refuses the first credential of a task that does not refer to a secret. `task` is the task's
 /// field.
 pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadInput> {
     match places(target).into_iter().find(|(_, text)| is_literal(text)) {
@@ -23,12 +23,12 @@ pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadI
     }
 }
 
-/// Whether a text says itself what it is. A template takes it from elsewhere.
+/// Whether a text is literal. A template takes its value from elsewhere.
 fn is_literal(text: &str) -> bool {
     !text.is_empty() && !is_template(text)
 }
 
-/// The texts that are credentials by their places, with their fields.
+/// The texts that are credentials by their position, with their fields.
 fn places(target: &Target) -> Vec<(String, String)> {
     match target {
         Target::Http(http) => {
@@ -56,7 +56,7 @@ fn places(target: &Target) -> Vec<(String, String)> {
     }
 }
 
-/// Those of the texts whose names give them away.
+/// The texts whose names suggest a credential.
 fn named<'a>(
     field: &str,
     texts: impl Iterator<Item = (&'a String, &'a Secret)>,
@@ -65,7 +65,7 @@ fn named<'a>(
     telling.map(move |(name, text)| (format!("{field}.{name}"), text.expose()))
 }
 
-/// The values of a URL's parameters whose names give them away.
+/// The values of a URL's parameters whose names suggest a credential.
 fn parameters(url: &str) -> impl Iterator<Item = (String, String)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! A target as it may be shown: its secrets masked, in headers, variables and addresses.
+//! A target with its secrets masked, in headers, variables and addresses.
 
 use crate::{
     target::{Secret, Target, is_reference},
     vault::MASK,
 };
 
-/// Headers whose values are no secrets. A name says little: what is not known to be harmless is
-/// not shown.
+/// Headers whose values are not secret. A name says little: everything not known to be harmless is
+/// masked.
 const HARMLESS: [&str; 9] = [
     "accept",
     "accept-charset",
@@ -23,7 +23,7 @@ fn is_harmless(header: &str) -> bool {
     HARMLESS.iter().any(|name| header.eq_ignore_ascii_case(name))
 }
 
-/// The target as it may be shown.
+/// The target with its secrets masked.
 pub(crate) fn masked(target: &Target) -> Target {
     let mut target = target.clone();
     match &mut target {
@@ -37,7 +37,7 @@ pub(crate) fn masked(target: &Target) -> Target {
         Target::Command(command) => mask(command.env.iter_mut()),
         Target::Publish(publish) => {
             for (_, secret) in publish.to.secrets_mut() {
-                // What names a secret says which, and not what.
+                // A reference shows the secret's name, not its value.
                 if !is_reference(secret.expose()) {
                     *secret = Secret::new(MASK);
                 }
@@ -50,7 +50,7 @@ pub(crate) fn masked(target: &Target) -> Target {
     target
 }
 
-/// Whether the target carries a secret.
+/// Whether the target contains a secret.
 pub(crate) fn holds_any(target: &Target) -> bool {
     match target {
         Target::Http(http) => {
@@ -71,8 +71,8 @@ fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
     }
 }
 
-/// The address without the secrets that addresses have: a password before the host, and values
-/// behind the question mark. A value that names a secret is none.
+/// The address without secrets: a password before the host, and values in the query string. A value
+/// that refers to a secret is shown.
 pub(crate) fn masked_url(url: &str) -> String {
     let (start, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

@@ -1,12 +1,12 @@
-//! Secrets inside targets: masked wherever a definition is shown, kept where an edit gives the
+//! Secrets inside targets: masked wherever a definition is shown, and kept where an edit sends the
 //! mask back.
 //!
-//! - `mask`: a target as it may be shown; `context`: the same for JSON
-//! - `retain`: what a mask that comes back stands for
-//! - `vault`: secrets set and deleted; `rotation`: what is sealed, sealed anew
-//! - `literal`: credentials in clear, refused
-//! - `watchdog`: the addresses that a schedule calls, checked
-//! - `unset`: secrets that definitions ask for and that are not there
+//! - `mask`: a target with its secrets masked; `context`: the same for JSON
+//! - `retain`: restores what a returned mask stands for
+//! - `vault`: setting and deleting secrets; `rotation`: resealing with another key
+//! - `literal`: refuses literal credentials
+//! - `watchdog`: checks the addresses that a schedule calls
+//! - `unset`: secrets that definitions use and that are not set
 
 mod context;
 pub(super) mod literal;

@@ -1,4 +1,5 @@
-//! The way back from a form or a file: where a target holds a mask, the secret that it stands for.
+//! The reverse of masking: replaces masks in a target from a form or a file by the secrets that
+//! they stand for.
 
 use super::mask::{masked_url, origin};
 use crate::{
@@ -8,14 +9,14 @@ use crate::{
     vault::MASK,
 };
 
-/// In the place of a number of redirects: the number that is there stays, or is the usual one.
+/// Placeholder for a number of redirects: keeps the current number, or uses the default.
 pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
 
-/// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
-/// the mask, and what it does not show at all.
+/// Restores what a form cannot know in the target that it sent: secrets that it saw only masked,
+/// and fields that it does not show at all.
 ///
-/// A secret follows its target only to the origin that it was given for; for another it has to be
-/// typed again, or editing a URL would be a way to read it.
+/// A secret is restored only for the origin that it was given for; for another one it has to be
+/// entered again, or editing a URL would be a way to read it.
 pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), BadInput> {
     match (target, old) {
         (Target::Http(new), old) => {
@@ -29,7 +30,7 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
             retain_http(new, old)
         }
         (Target::Command(new), Some(Target::Command(old))) => {
-            // As for an origin: another program would be a way to read what this one was given.
+            // As with an origin: another program would be a way to read what this one was given.
             let same_program = new.program == old.program
                 && new.script == old.script
                 && (new.args == old.args || new.program.is_none());
@@ -62,9 +63,9 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
     }
 }
 
-/// Puts back what a module's file says only the mask of, where the mask stands for what is there.
-/// Unlike a form, a file says all there is: what it leaves out is not kept. A mask that stands for
-/// nothing stays, and is refused where the definition is checked.
+/// Restores secrets that a module's file contains only as masks, where the mask is in its original
+/// position. Unlike a form, a file is complete: what it leaves out is not kept. A mask without a
+/// counterpart stays, and is refused when the definition is checked.
 pub(crate) fn unmask(target: &mut Target, old: &Target) {
     let mut tried = target.clone();
     if let Target::Http(http) = &mut tried {
@@ -110,7 +111,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         },
         Some(_) => {}
     }
-    // It is shown as it is: it names a secret.
+    // It is shown as it is, because it only names a secret.
     match new.client_certificate.as_ref().map(Secret::expose) {
         Some("") => new.client_certificate = None,
         Some(_) => {}
@@ -127,7 +128,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// As for an origin: a secret follows only to the broker that it was given for.
+/// As with an origin: a secret is restored only for the broker that it was given for.
 fn retain_publish(new: &mut Publish, old: Option<&Publish>) -> Result<(), BadInput> {
     let mut old = old.filter(|old| old.to.is_same_place(&new.to)).cloned();
     let broker = new.to.name();

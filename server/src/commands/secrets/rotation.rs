@@ -1,4 +1,4 @@
-//! What is sealed, sealed anew with the current key: secrets, and what is not shown of channels.
+//! Reseals everything with the current key: secrets, and the hidden parts of channels.
 
 use entity::{alert_channel, secret};
 use sea_orm::Set;
@@ -14,26 +14,26 @@ use crate::{
     vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
-/// So many are sealed anew in one transaction.
+/// Maximum number resealed in one transaction.
 const AT_ONCE: u64 = 100;
 
-/// What one turn of sealing anew did.
+/// The result of one batch of resealing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rotated {
-    /// So many are sealed with the current key now.
+    /// How many are now sealed with the current key.
     pub done: usize,
-    /// Those that could not be opened, and why.
+    /// The ones that could not be opened, and why.
     pub failed: Vec<String>,
-    /// Where the next turn begins; none when there is nothing left.
+    /// Where the next batch begins; `None` if nothing is left.
     pub next: Option<Uuid>,
 }
 
-/// A row of which something is sealed.
+/// A row with a sealed value.
 trait Sealable: Sized {
-    /// What the audit log calls such rows.
+    /// The audit log's name for such rows.
     const WHAT: &'static str;
 
-    /// Some rows after one that another key than this one seals, locked.
+    /// Locks some rows after the given one that are sealed with another key than this one.
     async fn lock_some(
         tx: &DatabaseTransaction,
         key_id: &str,
@@ -106,8 +106,8 @@ impl Sealable for alert_channel::Model {
 }
 
 impl Commands {
-    /// Seals some secrets after `after` with the current key that another one seals. To be called
-    /// until nothing is left; broken off, it is simply called again.
+    /// Reseals with the current key some secrets after `after` that another key sealed. Call it
+    /// until nothing is left; if interrupted, call it again.
     pub async fn rotate_secrets(
         &self,
         right: &Owner,
@@ -116,7 +116,7 @@ impl Commands {
         self.rotate::<secret::Model>(right, after).await
     }
 
-    /// The same of what is not shown of alert channels.
+    /// The same for the hidden parts of alert channels.
     pub async fn rotate_channels(
         &self,
         right: &Owner,

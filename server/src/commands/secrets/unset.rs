@@ -1,6 +1,6 @@
-//! Secrets that tasks ask for and that nobody has set. What asks for them is saved all the same:
-//! whoever sets a namespace's secrets may be somebody else, and come later. But it is told then, not
-//! by the first attempt that fails for it.
+//! Secrets that tasks use and that are not set. Such a task is saved anyway, because the person who
+//! sets a namespace's secrets may be another one, and come later. But it is reported then, not only
+//! by the first attempt that fails.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ use crate::{
     store::{StoreError, secrets},
 };
 
-/// So many are looked for: more are no oversight.
+/// Maximum number to look for: more cannot be an oversight.
 const MAX: usize = 100;
 
-/// A secret that is not set, and where it is asked for first.
+/// A secret that is not set, and the first place that uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsetSecret {
     /// Its name.
     pub name: String,
-    /// The task that asks for it.
+    /// The task that uses it.
     pub task: String,
     /// The field: `tasks[0].target.http.url`.
     pub field: String,
 }
 
 impl UnsetSecret {
-    /// The same where the task is a schedule's own.
+    /// The same for a schedule's own task.
     #[must_use]
     pub(in crate::commands) fn of_own_task(self) -> Self {
         Self { field: self.field.replacen("tasks[0]", "task", 1), ..self }
     }
 
-    /// What happens, in a sentence.
+    /// The consequence, in a sentence.
     pub fn message(&self) -> String {
         let Self { name, task, .. } = self;
         format!(
@@ -44,7 +44,7 @@ impl UnsetSecret {
     }
 }
 
-/// Those of a definition, by name.
+/// The unset secrets of a definition, by name.
 pub async fn unset_secrets<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

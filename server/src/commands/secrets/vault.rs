@@ -1,4 +1,4 @@
-//! Secrets set and deleted. No value comes out of here, nor into the audit log.
+//! Setting and deleting secrets. No value is returned, nor written to the audit log.
 
 use std::ops::RangeInclusive;
 
@@ -17,20 +17,20 @@ use crate::{
     vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
-/// What is shorter cannot be told from other texts when it is to be masked.
+/// A shorter value cannot be told from other text when it must be masked.
 const BYTES: RangeInclusive<usize> = 6..=64 * 1024;
 
-/// Each line is masked on its own, at every line that a task prints.
+/// Each line is masked separately, in every line that a task prints.
 const LINES: usize = 500;
 
-/// A value that tasks are to use.
+/// A secret value for tasks to use.
 #[derive(Debug)]
 pub struct NewSecret {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What templates call it.
+    /// Its name in templates.
     pub name: String,
-    /// What it is.
+    /// Its value.
     pub value: SecretString,
     /// Why.
     pub reason: Option<String>,
@@ -42,7 +42,7 @@ impl Commands {
         Self { vault, ..self }
     }
 
-    /// Makes a secret, or gives it another value.
+    /// Creates a secret, or sets another value.
     pub async fn set_secret(
         &self,
         right: &Admin,
@@ -60,7 +60,7 @@ impl Commands {
         let reason = new.reason.as_deref();
         reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
         let place = SecretScope::Secret { namespace, name: &new.name };
-        // With another key, this server and those that hold the right one would not open each
+        // With a different key, this server and those that have the right one could not open each
         // other's secrets: nor may two servers with different keys both set the first one.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         self.vault.check_in(&tx).await.map_err(refused)?;
@@ -99,7 +99,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Removes a secret. Tasks that ask for it fail from now on.
+    /// Deletes a secret. Tasks that use it fail from now on.
     pub async fn delete_secret(
         &self,
         right: &Admin,
@@ -123,8 +123,8 @@ impl Commands {
         Ok(row.id)
     }
 
-    /// Refuses to answer a repeated call for a value that is not the one that was set: what is told
-    /// apart by its arguments is told apart without the value.
+    /// Refuses to answer a repeated call whose value is not the one that was set: calls are
+    /// compared by their arguments without the value.
     async fn is_still(
         &self,
         tx: &DatabaseTransaction,
@@ -173,7 +173,7 @@ fn shown(row: &Model) -> Value {
     json!({ "version": row.version, "key": row.key_id })
 }
 
-/// What templates can write behind `secrets.`.
+/// Checks that the name can be written after `secrets.` in templates.
 fn check_name(name: &str) -> Result<(), BadInput> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let problem = if name.is_empty() {
@@ -213,7 +213,7 @@ fn set_at_once(error: StoreError, name: &str) -> CommandError {
     error.into()
 }
 
-/// What stands in the way is the server's configuration.
+/// The server's configuration prevents it.
 pub(in crate::commands) fn refused(error: VaultError) -> CommandError {
     match error {
         VaultError::Store(error) => error.into(),

@@ -1,5 +1,5 @@
-//! The addresses that a schedule calls: what can be sent is what may be saved, and what stands
-//! behind the host is not shown.
+//! The addresses that a schedule calls: only an address that can be called is saved, and everything
+//! after the host is hidden.
 
 use entity::ping::Event;
 
@@ -16,7 +16,7 @@ use crate::{
 const MAX_BYTES: usize = 2_000;
 
 impl Commands {
-    /// Checks a definition: all of it that a row says, and whom it calls.
+    /// Checks a definition: everything in the row, and the addresses that it calls.
     pub(in crate::commands) fn check_spec(&self, spec: &Spec) -> Result<(), BadInput> {
         spec.check()?;
         let Some(ping) = &spec.ping else { return Ok(()) };
@@ -50,7 +50,7 @@ impl Commands {
 }
 
 /// The address as it may be shown: its server, and the names in its templates. With services of
-/// this kind the path is the secret: whoever knows it can say that all is well.
+/// this kind the path is the secret: anybody who knows it can report that all is well.
 pub(crate) fn masked_address(address: &str) -> String {
     let origin = origin(address);
     let (mut shown, mut rest) = (masked_url(origin), &address[origin.len()..]);
@@ -62,8 +62,8 @@ pub(crate) fn masked_address(address: &str) -> String {
     shown + &hidden(rest)
 }
 
-/// Addresses as somebody gives them; where one is what is shown of the one that is there, that one
-/// stays.
+/// Addresses from a caller; one that equals the shown form of the stored address keeps the stored
+/// one.
 pub(crate) fn unmasked(given: Ping, old: Option<&Ping>) -> Ping {
     let kept = |event, given: Secret| {
         let old = old.and_then(|old| old.address(event)).filter(|old| {
@@ -78,7 +78,7 @@ pub(crate) fn unmasked(given: Ping, old: Option<&Ping>) -> Ping {
     }
 }
 
-/// The first template of a text, with what stands before and behind it.
+/// The first template of a text, with the text before and after it.
 fn cut(text: &str) -> Option<(&str, &str, &str)> {
     let from = text.find("{{")?;
     let (before, rest) = text.split_at(from);
@@ -86,13 +86,13 @@ fn cut(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, template, after))
 }
 
-/// Whether a template says no more than a name, as in `{{ secrets.nightly }}`.
+/// Whether a template contains only a name, as in `{{ secrets.nightly }}`.
 fn names_only(template: &str) -> bool {
     let name = template.trim_matches(['{', '}']).trim();
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
-/// Slashes and masks.
+/// The same number of path segments, masked.
 fn hidden(text: &str) -> String {
     let shown = text.split('/').map(|part| if part.is_empty() { "" } else { MASK });
     shown.collect::<Vec<_>>().join("/")

@@ -1,4 +1,4 @@
-//! What waits for workers, looked at once for all that wait at this node.
+//! Waiting jobs, read once for all workers that wait at this node.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,25 +12,25 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError, workers::jobs::Kind};
 
-/// However many workers wait, the tables are looked at once for all of them when something was
-/// written, and a worker's own rows are read where there is something for it.
+/// However many workers wait, the tables are read once for all of them after a write, and a
+/// worker's own rows are read only if there is something for it.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Board {
     last: tokio::sync::Mutex<Option<Look>>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
-    /// The jobs that each worker was told here to end, as long as they have not ended.
+    /// The jobs that each worker was told here to stop, as long as they have not ended.
     told: Mutex<HashMap<Uuid, HashSet<Uuid>>>,
 }
 
 #[derive(Clone, Debug)]
 struct Look {
-    /// Everything up to this change is in it.
+    /// Everything up to this change is included.
     change: u64,
     at: Instant,
     found: Arc<Found>,
 }
 
-/// What a look found.
+/// The result of a read.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     waiting: Vec<Kind>,
@@ -38,7 +38,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether a job waits that this worker may take.
+    /// Whether a job that this worker may take is waiting.
     pub(super) fn has_for(&self, worker: &worker::Model) -> bool {
         self.waiting.iter().any(|kind| {
             kind.namespace_id == worker.namespace_id
@@ -47,14 +47,14 @@ impl Found {
         })
     }
 
-    /// Whether it has a job that it is to end.
+    /// Whether the worker has a job that it must stop.
     pub(super) fn stops(&self, worker: Uuid) -> bool {
         self.stopping.contains(&worker)
     }
 }
 
 impl Board {
-    /// What there is after that change, and not older than that.
+    /// The state after that change, and not older than the given instant.
     pub(super) async fn look(
         &self,
         store: &Store,
@@ -68,7 +68,7 @@ impl Board {
         if let Some(look) = last.as_ref().filter(is_fresh) {
             return Ok(look.found.clone());
         }
-        // Counted before it is read: what is written meanwhile is looked at once more.
+        // Counted before reading: if something is written meanwhile, the tables are read once more.
         let change = *store.changes().follow().borrow();
         let (waiting, stopping) = store.waiting_for_workers(now).await?;
         let found = Arc::new(Found { waiting, stopping });
@@ -76,7 +76,7 @@ impl Board {
         Ok(found)
     }
 
-    /// A worker begins to wait: the wait that it has here already ends.
+    /// Registers a worker's wait: an earlier wait of the same worker at this node ends.
     pub(super) fn waits(&self, worker: Uuid) -> Waiting<'_> {
         let over = CancellationToken::new();
         if let Some(earlier) = self.polls().insert(worker, over.clone()) {
@@ -85,12 +85,12 @@ impl Board {
         Waiting { board: self, worker, over }
     }
 
-    /// What a worker was told to end: it is no news.
+    /// The jobs that a worker was already told to stop.
     pub(super) fn told(&self, worker: Uuid) -> HashSet<Uuid> {
         self.locked_told().get(&worker).cloned().unwrap_or_default()
     }
 
-    /// A worker is told to end these jobs, all that it is to end now.
+    /// Records the jobs that a worker was told to stop: all that it must stop now.
     pub(super) fn tells(&self, worker: Uuid, stop: &[Uuid]) {
         let mut told = self.locked_told();
         if stop.is_empty() {
@@ -109,17 +109,17 @@ impl Board {
     }
 }
 
-/// A worker that waits here.
+/// A worker that waits at this node.
 pub(super) struct Waiting<'a> {
     board: &'a Board,
     worker: Uuid,
-    /// It waits anew elsewhere.
+    /// Cancelled when a later wait replaces this one.
     pub(super) over: CancellationToken,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        // A later wait has its own.
+        // A later wait has its own entry.
         if !self.over.is_cancelled() {
             self.board.polls().remove(&self.worker);
         }

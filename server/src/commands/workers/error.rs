@@ -4,13 +4,13 @@ use crate::{
     store::StoreError,
 };
 
-/// Why a worker is refused.
+/// Why a worker's request is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// A value cannot be accepted.
     #[error(transparent)]
     Bad(#[from] BadInput),
-    /// It speaks another version.
+    /// The worker speaks another version of the protocol.
     #[error(
         "this server speaks version {speaks} of the protocol, and the worker {asked}; take a library that fits"
     )]
@@ -20,27 +20,27 @@ pub enum WorkerError {
         /// The server's.
         speaks: u32,
     },
-    /// It is not registered, or was not heard for too long.
+    /// The worker is not registered, or has sent nothing for too long.
     #[error(
         "there is no such worker: it was not heard for too long, or never registered; register again"
     )]
     Unknown,
-    /// The job is another's by now, has ended, or nobody waits for it.
+    /// The job has ended, another worker has it, or its run is gone.
     #[error("the job is not this worker's any more: drop the work, and do not repeat this")]
     Stale,
-    /// There are as many workers as a namespace may have.
+    /// The namespace already has the maximum number of workers.
     #[error("the namespace has {0} workers, the most that it may have; end some")]
     TooMany(u64),
-    /// There are as many workers with one token as there may be.
+    /// One token already has the maximum number of workers.
     #[error("{0} workers came with this token, the most that one opens; end some, or take another")]
     TooManyOfToken(u64),
-    /// Whatever every command may be refused for.
+    /// An error that any command can return.
     #[error(transparent)]
     Command(CommandError),
 }
 
 impl WorkerError {
-    /// What was sent is not what the protocol has there.
+    /// The request does not match the protocol.
     pub fn unreadable(field: String, why: &serde_json::Error) -> Self {
         let problem = format!("cannot be read: {why}");
         Self::Bad(BadInput::new(field, "", problem, "see docs/workers.md for its shape"))

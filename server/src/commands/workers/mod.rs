@@ -1,16 +1,16 @@
-//! What workers say: programs that pull tasks from queues.
+//! The requests of workers: programs that pull tasks from queues.
 //!
-//! Promises: a job is one worker's at a time; each word about it names the token that it was handed
-//! over with, and a word that comes late, or of somebody else, changes nothing and is told so. The
-//! same word again, after a lost answer, is answered as before. A token opens the queues that it
-//! names and nothing else.
+//! Promises: a job belongs to one worker at a time. Each request about it contains the token that
+//! came with it; a request that comes late, or from another worker, is refused and changes nothing.
+//! The same request again, after a lost answer, gets the same answer. A token gives access to the
+//! queues that it names and nothing else.
 //!
-//! - `register`: a program comes and goes
-//! - `board`: what waits, looked at once for all workers
-//! - `poll`: it waits for jobs
-//! - `words`: what it says of those that it has
-//! - `queues`: how many jobs of a queue workers have at once
-//! - `error`: why it is refused
+//! - `register`: a worker registers and leaves
+//! - `board`: waiting jobs, read once for all workers
+//! - `poll`: a worker waits for jobs
+//! - `words`: its requests about the jobs that it has
+//! - `queues`: limits on how many jobs of a queue workers have at once
+//! - `error`: why a request is refused
 
 mod board;
 mod error;
@@ -37,21 +37,21 @@ use crate::{
     store::workers::programs,
 };
 
-/// It had better be heard so often, in seconds.
+/// How often a worker should send a heartbeat, in seconds.
 pub const HEARTBEAT_SECONDS: u64 = 10;
-/// A poll is held open for so many seconds at the most.
+/// The longest time that a poll is held open, in seconds.
 pub const MAX_WAIT_SECONDS: u64 = 20;
 
-/// The most jobs that one request names.
+/// Maximum number of jobs that one request may name.
 const MAX_NAMED: usize = 1_000;
 
 impl Commands {
-    /// The worker of that key, as far as whoever asks is that worker.
+    /// The worker of that key, if the caller may act as that worker.
     async fn worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
         let since = (self.clock.now() - SILENT).into();
         let found = programs::heard_since(self.store.read(), id, since).await?;
         let row = found.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
-        // What the token may do may have changed since.
+        // The token's rights may have changed since.
         who.pulls(row.namespace_id, &row.queues.0)?;
         Ok(row)
     }

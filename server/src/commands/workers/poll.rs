@@ -20,66 +20,66 @@ use crate::{
     },
 };
 
-/// One answer hands over so many jobs at the most.
+/// Maximum number of jobs in one answer.
 const MAX_JOBS: u64 = 100;
-/// Two looks at the tables are so far apart at least, however much is written.
+/// Minimum time between two reads of the tables, however much is written.
 const PACE: Duration = Duration::from_millis(10);
-/// What other nodes write may wake nobody here.
+/// Writes of other nodes may not wake this one, so it also reads at this interval.
 const POLL: Duration = Duration::from_secs(1);
-/// That it was heard is written down so often at the most, and as often its rights are looked at.
+/// Minimum interval for recording that the worker is alive, and for checking its rights.
 const BEAT: Duration = Duration::from_secs(5);
-/// An answer has so many bytes of jobs at the most.
+/// Maximum size of the jobs in one answer.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// As many are handed over again at once: each has 1 MiB of input at the most.
+/// Maximum number of jobs sent again in one answer: each has at most 1 MiB of input.
 const MAX_AGAIN: u64 = 4;
-/// What tokens of jobs begin with.
+/// The prefix of job tokens.
 const PREFIX: &str = "carjob_";
 
-/// A job as its worker gets it.
+/// A job as its worker receives it.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Its key.
     pub id: Uuid,
-    /// What each word about it names.
+    /// The token that each request about it must contain.
     pub token: String,
     /// The queue that it was in.
     pub queue: String,
-    /// What is to be done.
+    /// The name of the worker's task.
     pub task: String,
-    /// With what.
+    /// Its input.
     pub input: Value,
-    /// Of which run.
+    /// The run that it belongs to.
     pub about: Value,
     /// How long it may take.
     pub timeout: Duration,
 }
 
-/// What came of a poll.
+/// The answer to a poll.
 #[derive(Clone, Debug, Default)]
 pub struct Polled {
-    /// The worker's, from now on.
+    /// The worker's new jobs.
     pub jobs: Vec<Job>,
-    /// Jobs of the worker that it is to end.
+    /// Jobs of the worker that it must stop.
     pub stop: Vec<Uuid>,
-    /// Whether this server is being stopped: another one answers next.
+    /// Whether this server is shutting down: another one answers next.
     pub drain: bool,
 }
 
-/// What a worker asks for.
+/// A worker's request for jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// So many jobs at the most.
+    /// Maximum number of jobs.
     pub free: u64,
-    /// For so long, if there is none.
+    /// How long to wait if there are none.
     pub wait_seconds: u64,
-    /// The jobs that it has, if it says so: those that it has beside were lost on their way to it, and
-    /// are handed over once more.
+    /// The jobs that the worker has, if it says so: its other jobs were lost on their way to it,
+    /// and are sent once more.
     pub has: Option<Vec<Uuid>>,
 }
 
 impl Commands {
-    /// Gives a worker jobs, as soon as there are some; nothing, if there are none for that long. An
-    /// earlier wait of the same worker at this node ends.
+    /// Returns jobs for a worker, as soon as there are some; none, if there are none within the
+    /// wait. An earlier wait of the same worker at this node ends.
     pub async fn poll_jobs(
         &self,
         who: &Viewer,
@@ -96,7 +96,7 @@ impl Commands {
             let problem = format!("names {known} jobs");
             return Err(bad("jobs", "", problem, "name 1000 at the most"));
         }
-        // Real time, whatever the application's clock shows: a caller waits.
+        // Real time, whatever the application's clock shows, as a caller is waiting.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let until = pacer.instant() + Duration::from_secs(wait_seconds);
@@ -114,7 +114,7 @@ impl Commands {
         loop {
             let change = *changes.borrow_and_update();
             if checked.elapsed() >= BEAT {
-                // It may have left, and its token may do less than before.
+                // The worker may have left, and its token may have lost rights.
                 worker = self.worker(who, id).await?;
                 self.heard(&worker).await?;
                 checked = pacer.instant();
@@ -138,7 +138,7 @@ impl Commands {
             }
             pacer.sleep(PACE.min(left)).await;
             tokio::select! {
-                // The store holds the other end.
+                // The store keeps the sender alive.
                 _ = changes.changed() => {}
                 () = draining.cancelled() => {}
                 () = waiting.over.cancelled() => return Ok(Polled::default()),
@@ -157,14 +157,14 @@ impl Commands {
         Ok(self.store.commit_unseen(tx).await?)
     }
 
-    /// The worker's jobs of which it does not know: the answer that had them did not arrive.
+    /// The worker's jobs that it does not know of: the answer that contained them was lost.
     async fn lost_on_the_way(
         &self,
         worker: &worker::Model,
         asked: &Asked,
     ) -> Result<Vec<Job>, WorkerError> {
         let Some(has) = &asked.has else { return Ok(Vec::new()) };
-        // Mostly it knows of all that it has.
+        // Usually it knows all of its jobs.
         if jobs::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
             return Ok(Vec::new());
         }
@@ -175,7 +175,7 @@ impl Commands {
         Ok(rows.into_iter().map(handed_over).collect())
     }
 
-    /// Takes what waits for such a worker, as far as it has room.
+    /// Takes waiting jobs for the worker, up to its free capacity.
     async fn take_jobs(&self, id: Uuid, free: u64) -> Result<Vec<Job>, WorkerError> {
         let now = Timestamp::from(self.clock.now());
         let tx = self.store.begin().await?;
@@ -203,7 +203,7 @@ impl Commands {
         Ok(rows.into_iter().map(handed_over).collect())
     }
 
-    /// The jobs that the worker gets now: in a queue with a limit, as many as that leaves room for.
+    /// The jobs that the worker gets now: from a queue with a limit, as many as fit.
     async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -229,14 +229,14 @@ impl Commands {
                 );
             }
         }
-        // What is left over stays in its queue: the commit unlocks it.
+        // The rest stays in its queue: the commit unlocks it.
         found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
     }
 }
 
-/// As many of them as fit into one answer, and one in any case.
+/// As many of them as fit into one answer, but at least one.
 fn bounded(rows: Vec<entity::job::Model>) -> Vec<entity::job::Model> {
     let mut bytes = 0;
     let fits = |row: &entity::job::Model| {

@@ -11,13 +11,13 @@ use crate::{
     target::is_queue_name,
 };
 
-/// The most limited queues of a namespace.
+/// Maximum number of limited queues in a namespace.
 pub(crate) const MAX_LIMITED: u64 = 500;
 const MAX_JOBS: i64 = 10_000;
 
 impl Commands {
-    /// Limits how many jobs of a queue all workers together have at once; without `max_jobs` there
-    /// is no limit any more. Jobs over a lowered limit go on. Gives the namespace.
+    /// Limits how many jobs of a queue all workers together have at once; without `max_jobs` the
+    /// limit is removed. Jobs beyond a lowered limit continue. Returns the namespace.
     pub async fn limit_worker_queue(
         &self,
         right: &Editor,
@@ -53,12 +53,12 @@ impl Commands {
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &namespace).await?;
-        // Workers that wait look again: there may be room for what waits.
+        // Waiting workers look again, as there may be room for waiting jobs.
         self.store.commit(tx).await?;
         Ok(namespace)
     }
 
-    /// Gives the key of the limit, of one that is taken away as well.
+    /// Returns the key of the limit, also of one that was removed.
     async fn set_limit(
         &self,
         tx: &DatabaseTransaction,

@@ -16,33 +16,33 @@ use crate::{
 /// The version of the protocol that this server speaks.
 pub const PROTOCOL: u32 = 1;
 
-/// The most workers of a namespace.
+/// Maximum number of workers in a namespace.
 pub(crate) const MAX_WORKERS: u64 = 1_000;
-/// The most of them that come with one token: the others are for other programs.
+/// Maximum number of workers with one token, so that room is left for other programs.
 const MAX_OF_TOKEN: u64 = 250;
 const MAX_QUEUES: usize = 32;
 const MAX_TAGS: usize = 32;
 const MAX_CAPACITY: i32 = 1_000;
 const MAX_TEXT: usize = 128;
 
-/// A program that is ready.
+/// A worker to register.
 #[derive(Clone, Debug)]
 pub struct NewWorker {
     /// The version of the protocol that it speaks.
     pub protocol: u32,
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
-    /// What it calls itself.
+    /// Its name.
     pub name: String,
     /// The queues that it pulls from: 1 to 32.
     pub queues: Vec<String>,
-    /// What jobs may ask of it.
+    /// Tags that jobs may require.
     pub tags: Vec<String>,
     /// How many jobs it takes at once.
     pub capacity: i32,
     /// Its own version.
     pub version: String,
-    /// The library that speaks for it.
+    /// The client library that it uses.
     pub client: String,
 }
 
@@ -83,13 +83,13 @@ impl NewWorker {
 }
 
 impl Commands {
-    /// A program is ready; gives the key by which it says everything else.
+    /// Registers a worker; returns the key that its other requests contain.
     pub async fn register_worker(&self, who: &Viewer, new: NewWorker) -> Result<Uuid, WorkerError> {
         new.check()?;
         let found = namespaces::by_name(self.store.read(), &new.namespace).await?;
         let missing = || CommandError::not_found("namespace", &new.namespace);
         let namespace = found.ok_or_else(missing)?;
-        // To whom it is foreign a namespace is not there.
+        // For callers without access, a namespace does not exist.
         match who.pulls(namespace.id, &new.queues) {
             Err(Refused::NotFound { .. }) => return Err(missing().into()),
             pulls => pulls?,
@@ -123,8 +123,9 @@ impl Commands {
         Ok(id)
     }
 
-    /// A program goes. What it still has is lost, and tried again as each task says.
-    /// `known` are those that it knows of, if it says so: others never reached it, and wait again.
+    /// Removes a worker. The jobs that it still has are lost, and retried as each task says.
+    /// `known` are the jobs that it knows of, if it says so: the others never reached it, and
+    /// return to their queue.
     pub async fn unregister_worker(
         &self,
         who: &Viewer,

@@ -13,27 +13,27 @@ use crate::{
     target::check_output,
 };
 
-/// The most lines of one request, the longest of them, and all of them together.
+/// Limits of one request: the number of lines, the longest line, and all lines together.
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
-/// What is taken of one job's lines; the rest is left out.
+/// How much is stored of one job's lines; the rest is left out.
 const MAX_JOB_LINES: i64 = 10_000;
 const MAX_JOB_BYTES: i64 = 4 * 1024 * 1024;
 const LEFT_OUT: &str = "the rest is left out: of a job's log 10000 lines and 4 MiB are kept";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
-/// What a heartbeat found.
+/// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Jobs that are not the worker's any more: their work is to be dropped.
+    /// Jobs that no longer belong to the worker: it must drop their work.
     pub lost: Vec<Uuid>,
-    /// Jobs that it is to end.
+    /// Jobs that it must stop.
     pub stop: Vec<Uuid>,
 }
 
 impl Commands {
-    /// A worker is there, and at work on these jobs.
+    /// Handles a heartbeat of a worker that is at work on these jobs.
     pub async fn keep_jobs(
         &self,
         who: &Viewer,
@@ -57,8 +57,8 @@ impl Commands {
         Ok(Kept { lost, stop })
     }
 
-    /// A job has printed lines; whether each was an error, and its text. What is over the limit of a
-    /// job is left out, and its log says so.
+    /// Stores lines that a job has printed: whether each was an error, and its text. Lines over the
+    /// limit of a job are left out, and its log says so.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -98,7 +98,7 @@ impl Commands {
         Ok(self.store.commit(tx).await?)
     }
 
-    /// A job is done, with that output.
+    /// Completes a job with that output.
     pub async fn complete_job(
         &self,
         who: &Viewer,
@@ -113,7 +113,7 @@ impl Commands {
         self.end_job(claim, &End::Completed(output)).await
     }
 
-    /// A job failed: why, and whether another attempt would fail as well.
+    /// Fails a job: why, and whether another attempt would fail as well.
     pub async fn fail_job(
         &self,
         who: &Viewer,
@@ -146,11 +146,11 @@ impl Commands {
             State::Failed => Some(End::Failed(row.error.unwrap_or_default(), row.is_final)),
             State::Waiting | State::Held | State::Lost | State::Cancelled => None,
         });
-        // The answer to the first time may have been lost.
+        // The answer to the first request may have been lost.
         if said.as_ref() == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
     }
 
-    /// A worker will not be heard for so many seconds while it is at a job.
+    /// Extends a job's lease for a worker that cannot send heartbeats meanwhile.
     pub async fn extend_job(
         &self,
         who: &Viewer,
@@ -174,8 +174,8 @@ impl Commands {
     }
 }
 
-/// Those of the lines that are taken of the job, with a last one in the place of the first that is
-/// not; and the bytes that the job has then, left out or not.
+/// The lines that are stored for the job, with a final note in place of the first one that is left
+/// out; and the bytes that the job has then, stored or not.
 fn within_limit(job: &job::Model, lines: Vec<(bool, String)>) -> (Vec<(bool, String)>, i64) {
     let (mut count, mut bytes) = (job.lines, job.line_bytes);
     let mut taken = Vec::with_capacity(lines.len());

@@ -1,9 +1,9 @@
-//! Workflows, as schedules and modules bring them along.
+//! Workflows, as created for schedules and modules.
 //!
-//! A definition is never changed: an edit adds a version and points the workflow at it, so a run
-//! keeps what it started with.
+//! A definition is never changed: an edit adds a version and points the workflow to it, so a run
+//! keeps the version that it started with.
 //!
-//! - `standalone`: workflows made, changed and deleted by themselves
+//! - `standalone`: creating, changing and deleting standalone workflows
 
 pub(super) mod standalone;
 
@@ -24,14 +24,15 @@ use crate::{
     target::Scope,
 };
 
-/// What a schedule is to run.
+/// What a schedule runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// An existing workflow, by name.
     Workflow(String),
-    /// A task of its own: a workflow with the schedule's name.
+    /// An inline task: a workflow with the schedule's name.
     Task(Box<Task>),
-    /// What it ran once: the workflow of that name, as in that version if it is its own.
+    /// What it ran in the past: the workflow of that name, in that version if it is the schedule's
+    /// own.
     Past {
         /// The workflow.
         name: String,
@@ -40,26 +41,26 @@ pub enum Work {
     },
 }
 
-/// A workflow as a command leaves it, for the history.
+/// A workflow after a command, for the history.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) version: i32,
-    /// What happened to it, if anything did.
+    /// A description of its change, if there was one.
     pub(super) change: Option<String>,
-    /// What it asks for and does not find, if a definition was given.
+    /// Secrets that it uses and that are not set, if a definition was given.
     pub(super) unset: Vec<UnsetSecret>,
 }
 
 impl Resolved {
-    /// One that is left as it is.
+    /// A workflow that is left as it is.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
     }
 }
 
-/// A new workflow, and what is told of it.
+/// The rows of a new workflow, with its history.
 #[derive(Debug)]
 pub(super) struct NewRows {
     pub(super) workflow: workflow::ActiveModel,
@@ -68,8 +69,8 @@ pub(super) struct NewRows {
 }
 
 impl Commands {
-    /// The workflow that a schedule named `schedule` is to run; `current` is the schedule's row
-    /// when it exists already.
+    /// The workflow for a schedule named `schedule`; `current` is the schedule's row if it already
+    /// exists.
     pub(super) async fn resolve(
         &self,
         tx: &DatabaseTransaction,
@@ -109,8 +110,8 @@ impl Commands {
             let problem = "has the name of a workflow that others run";
             return Err(BadInput::new("name", schedule, problem, help).into());
         }
-        // Only the schedule's own task is a base for masked secrets: not one that was left behind
-        // by another schedule of that name.
+        // Masked secrets are restored only from the schedule's own task, not from one that another
+        // schedule of that name left behind.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
         self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
@@ -118,8 +119,8 @@ impl Commands {
         self.revise_workflow(tx, who, &existing, &old, &definition).await
     }
 
-    /// A schedule's own workflow bears its name: another name of the schedule is one of the
-    /// workflow, too, or the next edit would not find the task and the secrets in it.
+    /// A schedule's own workflow has its name: renaming the schedule renames the workflow, too, or
+    /// the next edit would not find the task and its secrets.
     pub(super) async fn rename_along(
         &self,
         tx: &DatabaseTransaction,
@@ -141,21 +142,21 @@ impl Commands {
         Ok(current)
     }
 
-    /// Fills in kept secrets, and checks that the definition can be run here.
+    /// Restores masked secrets, and checks that the definition can be run here.
     pub(super) fn check_definition(
         &self,
         at: At<'_>,
         definition: &mut Definition,
         old: Option<&Definition>,
     ) -> Result<(), CommandError> {
-        // Its shape first: how many tasks are looked at is limited there.
+        // The shape is validated first: it limits how many tasks are looked at.
         definition.validate().map_err(|problem| bad_definition(at, problem))?;
         let before = definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
         let alone = definition.tasks.len() == 1;
         for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
             let field = at.task(index);
             let same = |other: &&Task| other.name == task.name;
-            // A lone task may have been given another name.
+            // A single task may have been renamed.
             let only = old.filter(|old| alone && old.tasks.len() == 1);
             let kept = old.and_then(|old| old.tasks.iter().find(same));
             let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
@@ -186,7 +187,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Checks that tasks of the namespace may do what the definition asks for.
+    /// Checks that the definition's targets are allowed for tasks of the namespace.
     pub(super) async fn check_namespace<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -198,7 +199,7 @@ impl Commands {
         if !definition.tasks.iter().any(depends) {
             return Ok(());
         }
-        // Where it is gone, what follows says so.
+        // If it is gone, the following code reports it.
         let found = namespaces::by_ids(connection, &[namespace]).await?;
         let Some(namespace) = found.first() else { return Ok(()) };
         for (index, task) in definition.tasks.iter().enumerate() {
@@ -222,7 +223,7 @@ impl Commands {
         })
     }
 
-    /// Makes a workflow.
+    /// Creates a workflow.
     pub(super) async fn add_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -244,7 +245,7 @@ impl Commands {
         Ok(resolved)
     }
 
-    /// A new workflow as its rows will have it.
+    /// A new workflow in the form of its rows.
     pub(super) fn compose_workflow(
         &self,
         who: &Viewer,
@@ -275,7 +276,7 @@ impl Commands {
         Ok((resolved, NewRows { workflow, version, entry }))
     }
 
-    /// Deletes a workflow that nobody runs any more.
+    /// Deletes a workflow that no schedule runs any more.
     pub(super) async fn delete_workflow_in(
         &self,
         tx: &DatabaseTransaction,
@@ -297,7 +298,7 @@ impl Commands {
         Ok(self.audit(tx, who, entry).await?)
     }
 
-    /// Gives a workflow a new definition, unless it is the one it has.
+    /// Sets a new definition of a workflow, unless it is the current one.
     pub(super) async fn revise_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -308,7 +309,7 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
-            // What it asks for may still be missing: that is told each time.
+            // Secrets may still be missing, which is reported each time.
             let unset = unset_secrets(tx, row.namespace_id, new).await?;
             return Ok(Resolved { id, name, version: row.version, change: None, unset });
         }
@@ -372,7 +373,7 @@ impl Commands {
     }
 }
 
-/// The definition as it may be shown.
+/// The definition with its secrets masked.
 pub(super) fn shown(definition: &Definition) -> Result<Value, CommandError> {
     let mut definition = definition.clone();
     for task in &mut definition.tasks {
@@ -386,12 +387,12 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
         .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
 }
 
-/// Where in an input a definition stands.
+/// Where in an input a definition is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At<'a> {
-    /// A schedule's own task, in that field.
+    /// A schedule's own task, in this field.
     Task(&'a str),
-    /// A workflow: in that field, or the input itself.
+    /// A workflow: in this field, or the input itself.
     Workflow(&'a str),
 }
 
@@ -425,7 +426,7 @@ fn bad_definition(at: At<'_>, problem: Problem) -> BadInput {
     }
 }
 
-/// What is different, in a word.
+/// A one-word description of the difference.
 fn what_changed(old: &Definition, new: &Definition) -> &'static str {
     if old.tasks == new.tasks {
         "limits"
@@ -440,7 +441,7 @@ pub(super) fn name_taken(name: &str) -> BadInput {
     BadInput::new("name", name, "is the name of another workflow", "choose another name")
 }
 
-/// The same of a database that says so itself.
+/// Turns the database's violation of a unique name into an error.
 fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::WorkflowName } = error else {
         return error.into();
@@ -448,7 +449,7 @@ fn name_broken(error: StoreError, name: &str) -> CommandError {
     name_taken(name).into()
 }
 
-/// What a schedule's history says about its workflow.
+/// The reference to a workflow in a schedule's history.
 pub(super) fn reference(resolved: &Resolved) -> Value {
     json!({ "name": resolved.name, "version": resolved.version })
 }

@@ -1,4 +1,4 @@
-//! Making, changing and deleting workflows by themselves, apart from schedules and modules.
+//! Creating, changing and deleting standalone workflows, apart from schedules and modules.
 
 use entity::workflow;
 use uuid::Uuid;
@@ -11,29 +11,29 @@ use crate::{
     store::{DatabaseTransaction, workflows},
 };
 
-/// A workflow to be made.
+/// A workflow to create.
 #[derive(Clone, Debug)]
 pub struct NewWorkflow {
-    /// The tenant, by name.
+    /// The namespace, by name.
     pub namespace: String,
     /// Unique among the namespace's workflows.
     pub name: String,
-    /// What it does.
+    /// Its tasks.
     pub definition: Definition,
 }
 
-/// A change of a workflow: what it was made from, and how it is to be.
+/// A change of a workflow: the version that it is based on, and how to apply it.
 pub struct Revision {
     /// The workflow.
     pub id: Uuid,
-    /// The version that the change was made from.
+    /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the definition as it is into the one that is wanted.
+    /// Turns the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Definition) + Send>,
 }
 
 impl Commands {
-    /// Makes a workflow.
+    /// Creates a workflow.
     pub async fn create_workflow(
         &self,
         right: &Editor,
@@ -55,8 +55,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Gives a workflow another definition, if it is still as the caller saw it. Runs that have
-    /// begun keep the one that they began with.
+    /// Sets another definition of a workflow, if it is still in the version that the caller saw.
+    /// Runs that have started keep their definition.
     pub async fn update_workflow(
         &self,
         right: &Editor,
@@ -81,7 +81,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Deletes a workflow that no schedule runs. Its runs in flight end by themselves, its history
+    /// Deletes a workflow that no schedule runs. Its live runs finish on their own, its history
     /// stays.
     pub async fn delete_workflow(
         &self,
@@ -118,7 +118,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The living workflow, locked. Code owns what it declares.
+    /// The workflow, locked, if it is not deleted. Refused if a module declares it.
     async fn own_workflow(
         &self,
         tx: &DatabaseTransaction,

@@ -1,7 +1,7 @@
-//! Who is told of what.
+//! Reports problems to people and successes to watchdogs.
 //!
-//! - `alerts`: tell people of what goes wrong
-//! - `pings`: tell a watchdog outside that all goes well
+//! - `alerts`: notify people of failures
+//! - `pings`: tell an external watchdog that runs succeed
 
 pub mod alerts;
 pub mod pings;

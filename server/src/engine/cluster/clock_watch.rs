@@ -1,5 +1,5 @@
-//! Watches the wall clock for steps. Services sleep until instants that it shows; when it is set,
-//! each looks anew when it has to.
+//! Watches the wall clock for steps. Services sleep until instants on this clock; when it is set,
+//! each one computes its next instant again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,10 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{core::Core, signals::Kind};
 
-/// Between two looks: a step is noticed within that time.
+/// The interval between two looks: a step is noticed within this time.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Goes on until `stop`. A manual clock is set by a test, which wakes what it wants to be woken.
+/// Runs until `stop`. A manual clock is set by a test, which itself wakes the services that it
+/// needs.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     while core.clock.is_system() && !stop.is_cancelled() {
         if let Some(step) = core.cluster.look_at_clock(&core.clock) {
@@ -18,7 +19,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                 step_ms = step.num_milliseconds(),
                 "the wall clock was stepped; the next fires are looked up anew"
             );
-            // The heartbeat compares it with the database's clock.
+            // The heartbeat service compares the clock with the database's.
             for kind in [Kind::Pulse, Kind::Planner, Kind::Dispatcher, Kind::Backfill] {
                 core.signals.wake_here(kind);
             }

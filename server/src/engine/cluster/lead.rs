@@ -1,6 +1,6 @@
-//! Terms: a service that one node does for all is done under a lease, which is renewed at each
-//! round. Whoever has it steps down by its own monotonic clock before the term ends, and each
-//! write names the epoch, so one that was frozen meanwhile writes nothing.
+//! Lease terms: a service that one node runs for all holds a lease, which is renewed in each round.
+//! The holder steps down by its own monotonic clock before the term ends, and each write names the
+//! epoch, so a holder that was frozen in the meantime writes nothing.
 
 use std::time::{Duration, Instant};
 
@@ -13,27 +13,27 @@ use crate::{
     },
 };
 
-/// A term that this node has begun.
+/// A lease term of this node.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct LeaseTerm {
-    /// What each write names.
+    /// The epoch that each write names.
     pub(in crate::engine) fence: Fence,
-    /// Nothing new is begun from then on.
+    /// No new work starts after this instant.
     until: Instant,
 }
 
 impl LeaseTerm {
-    /// A term that was asked for at `asked`: it ends a sixth of it earlier than the lease does.
+    /// A term that was requested at `asked`: it ends a sixth of the term before the lease does.
     pub(in crate::engine) fn new(fence: Fence, asked: Instant, term: Duration) -> Self {
         Self { fence, until: asked + term - term / 6 }
     }
 
-    /// Whether to step down.
+    /// Whether the node must step down.
     pub(in crate::engine) fn is_over(&self, clock: &Clock) -> bool {
         clock.instant() >= self.until
     }
 
-    /// Begins a transaction of the service; nothing, if the term is over.
+    /// Begins a transaction of the service; returns `None` if the term is over.
     pub(in crate::engine) async fn begin(
         &self,
         store: &Store,
@@ -46,15 +46,14 @@ impl LeaseTerm {
     }
 }
 
-/// A term lasts this long at least, however short the pace of its service is: on a slow disk the
-/// commit that renews it takes most of a shorter one, and what is left would be enough for nothing,
-/// round after round.
+/// The minimum term, however short the service's interval is: on a slow disk, the commit that
+/// renews a shorter term would use up most of it, round after round.
 const SHORTEST: Duration = Duration::from_secs(5);
 
-/// Takes the service's lease for at least `term`, or renews it; nothing, if another node has it or
-/// this one must not schedule. A term that stood there for as long as it was to last, by the
-/// monotonic clock here, is over: where the database's clock was stepped back, a dead holder would
-/// have it for as long again as the step.
+/// Takes or renews the service's lease for at least `term`; returns nothing if another node holds
+/// it or this one must not schedule. If another node's term has stayed unchanged for its full
+/// length by the local monotonic clock, it is over: if the database's clock was stepped back, a
+/// dead holder would otherwise keep the lease longer by the size of the step.
 pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,

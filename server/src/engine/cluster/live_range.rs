@@ -1,5 +1,5 @@
-//! Where in the ledger something is alive: asked again and again, so that the statements of the
-//! other services need not look at every day.
+//! Which part of the ledger contains live rows: refreshed repeatedly, so that the statements of
+//! other services need not search every day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,20 +7,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::{EngineError, core::Core, service::Service};
 
-/// A look at a long backlog takes longer: no more than a hundredth of the time goes into looking.
+/// A scan of a long backlog takes longer: at most one per cent of the time is spent scanning.
 const SHARE: u32 = 100;
 
-/// But what a look found is not believed for longer than a minute.
+/// The longest pause: a scan result must not be used for longer than a minute.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Looks where what is alive lies.
+/// Refreshes the range of days that contain live rows.
 #[derive(Debug)]
 pub(in crate::engine) struct LiveRangeRefresher {
     core: Arc<Core>,
     took: Duration,
 }
 
-/// What a look found is in the store.
+/// Empty: the result of a scan is in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct LiveRangeReport;
 

@@ -1,5 +1,4 @@
-//! The node's life among the nodes: joining, heartbeat, leaving; and stopping what others want
-//! stopped.
+//! A node's membership: joining, heartbeat, leaving; and stopping attempts on request.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -23,8 +22,8 @@ use crate::{
     },
 };
 
-/// Begins the first life of a process; gives its key. A clock that is wrong and a name that another
-/// process bears are reasons not to start.
+/// Starts the first life of a process; returns its key. Fails if the clock is wrong or another live
+/// process uses the name.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -43,7 +42,7 @@ pub(in crate::engine) async fn enter(
     cluster.watch(&living, clock.instant());
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
-    // What `/healthz` will say is said here once: whoever starts a node looks at its log.
+    // Log once what `/healthz` will report: an operator who starts a node reads its log.
     let own = (cluster.name(), cluster.standing(clock));
     let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
@@ -53,7 +52,7 @@ pub(in crate::engine) async fn enter(
     Ok(id)
 }
 
-/// Begins a life; gives its key.
+/// Starts a life; returns its key.
 async fn join(
     store: &Store,
     clock: &Clock,
@@ -77,26 +76,26 @@ async fn join(
     Ok(id)
 }
 
-/// Says that the node is alive, and looks who else is. A node that hears that it is not stops what
-/// it held, for others hold it now, and begins a new life, unless another process has taken its
-/// name: two would end each other's lives for ever.
+/// Sends the heartbeat, and reads which other nodes are alive. A node that finds itself declared
+/// dead stops its attempts, because other nodes hold them now, and starts a new life, unless
+/// another process has taken its name: the two would end each other's lives for ever.
 #[derive(Debug)]
 pub(in crate::engine) struct Pulse {
     pub(in crate::engine) core: Arc<Core>,
-    /// Why nothing that is written is kept, as the log says already.
+    /// Why the database rejects writes, as already logged.
     refusing: Option<Refusing>,
 }
 
-/// What a beat found.
+/// The result of a heartbeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PulseReport {
     /// Attempts stopped because the node had been declared dead.
     pub lost: usize,
     /// Whether it began a new life.
     pub rejoined: bool,
-    /// Whether it has none, because another process bears its name.
+    /// Whether it has no life because another process uses its name.
     pub is_usurped: bool,
-    /// Whether what it may claim is another share than before.
+    /// Whether its share of the shards has changed.
     pub has_another_share: bool,
 }
 
@@ -105,7 +104,7 @@ impl Pulse {
         Self { core, refusing: None }
     }
 
-    /// Logs when the database begins to take nothing, and when that is over.
+    /// Logs when the database begins to reject writes, and when that ends.
     fn tell_of_writes(&mut self) {
         let refusing = self.core.store.refusing();
         match (self.refusing, refusing) {
@@ -116,7 +115,7 @@ impl Pulse {
         self.refusing = refusing;
     }
 
-    /// Says that the node is alive, and how its clock stands.
+    /// Sends the heartbeat with the state of the node's clock.
     async fn beat(&self, node: Uuid) -> Result<BeatOutcome, EngineError> {
         let core = &self.core;
         let held = i32::try_from(core.registry.count()).unwrap_or(i32::MAX);
@@ -127,7 +126,7 @@ impl Pulse {
             let beat = Beat { held, clock_offset_ms, redis_problem: None };
             let beat = core.cluster.beat(&core.store, node, beat).await?;
             let BeatOutcome::Alive(at) = beat else { return Ok(beat) };
-            // That it has become right or wrong, the others are told at once.
+            // Report at once to the other nodes that the clock has become right or wrong.
             if !core.note_clock(asked, at.utc()) || told_again {
                 return Ok(beat);
             }
@@ -135,12 +134,12 @@ impl Pulse {
         }
     }
 
-    /// What follows when the node's life was ended: a new one, or none while another process bears
-    /// its name.
+    /// Handles the end of the node's life: starts a new one, or none while another process uses its
+    /// name.
     async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
         let core = &self.core;
         if core.cluster.standing(&core.clock) == NodeReadiness::Draining {
-            // It was to take on nothing, and what it held is others' by now.
+            // The node was taking no new work, and other nodes hold its work by now.
             return Ok(false);
         }
         let name = &core.settings.node_name;
@@ -161,7 +160,7 @@ impl Pulse {
         tracing::error!(%node, "this node was declared dead; it starts a new life");
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
-        // Under the old life nothing could be taken.
+        // Under the old life, no work could be taken.
         core.signals.wake_here(Kind::Dispatcher);
         core.signals.wake_here(Kind::Planner);
         Ok(true)
@@ -182,7 +181,8 @@ impl Service for Pulse {
             report.is_usurped = !report.rejoined;
         }
         let node = core.node_id().await;
-        // At each beat: an attempt may have begun under the old life while the new one did.
+        // At each heartbeat: an attempt may have begun under the old life while the new one
+        // started.
         let is_lost = |hold: &RunLease| report.is_usurped || hold.node_id != node;
         report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
@@ -192,7 +192,7 @@ impl Service for Pulse {
             core.signals.wake_here(Kind::Planner);
             core.signals.wake_here(Kind::Dispatcher);
         }
-        // Each node asks for itself: what one hears, another may not.
+        // Each node checks this for itself: it may not receive what another receives.
         let doubts = core.cluster.to_doubt();
         if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
             core.signals.wake_pulse();
@@ -209,14 +209,13 @@ impl Service for Pulse {
     }
 }
 
-/// Stops the attempts of this node that somebody wants stopped, and those whose run was ended
-/// without it.
+/// Stops attempts of this node on request, and attempts whose run was ended elsewhere.
 ///
-/// An order to cancel is the run's, not that of the hold which it found, and it is never taken back:
-/// what wakes this service carries no order, the tables have it. So it cannot come too late for one
-/// hold and hit the next one by mistake: where the hold that it found is lost before it is heard,
-/// nothing of the run begins again. A run that was lost, released or parked under an order is
-/// cancelled by whoever writes that.
+/// A cancel request belongs to the run, not to the hold that it found, and is never withdrawn: the
+/// wake-up of this service carries no request, the tables contain it. So it cannot arrive too late
+/// for one hold and hit the next by mistake: if the hold is lost before the request is seen, no new
+/// attempt of the run begins. A run that is lost, released or parked while it has a request is
+/// cancelled by the service that writes that change.
 #[derive(Debug)]
 pub(in crate::engine) struct Canceller {
     pub(in crate::engine) core: Arc<Core>,
@@ -225,7 +224,7 @@ pub(in crate::engine) struct Canceller {
 /// What a round stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CancellerReport {
-    /// Attempts told to stop.
+    /// Attempts that were sent a stop signal.
     pub stopped: usize,
     /// Attempts stopped because their hold was lost.
     pub lost: usize,
@@ -244,8 +243,9 @@ impl Service for Canceller {
         let wanted = core.store.cancel_requests(node).await?;
         let stopped =
             core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        // Looked at before the tables: what is held by then is there, unless it was lost. What is
-        // held by another life of this node is not asked about here, and no business of this round.
+        // Read before the tables: a hold in this list is in the tables too, unless it was lost.
+        // Holds of another life of this node are not queried here and are not handled in this
+        // round.
         let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<RunLease> = core.store.held_by(node).await?.into_iter().collect();
         let gone: HashSet<RunLease> = held.filter(|hold| !there.contains(hold)).collect();

@@ -1,22 +1,22 @@
-//! The cluster: who is there, who does what, and when a node must not.
+//! The cluster: which nodes are alive, which node does what, and when a node must not act.
 //!
-//! Promises: whatever is due is claimed by the node that owns its shard, and by others soon after
-//! if that does not; services that one node does for all name their lease in each write; a node
-//! whose clock is wrong, whose name another process bears or that shuts down schedules nothing,
-//! says so, and goes on by itself when that is over. None of this is the guarantee, which the
-//! unique keys and the rows' locks keep: a view that is stale, or that two nodes do not share,
-//! costs a lost race.
+//! Promises: a due fire is claimed by the node that owns its shard, or by others soon after if that
+//! node does not. Services that one node runs for all name their lease in each write. A node does
+//! not schedule while its clock is wrong, while another process uses its name, or during its
+//! shutdown; it reports this, and resumes on its own when the reason is gone. Correctness does not
+//! depend on any of this: unique keys and row locks guarantee it. A view that is stale, or that two
+//! nodes do not share, only costs a lost race.
 //!
-//! Each node reads at each heartbeat who is alive, and keeps that in memory; between two beats it
-//! asks nobody. A node that is alone asks for no shard, and pays nothing for the others that are
-//! not there.
+//! Each node reads at each heartbeat which nodes are alive, and keeps the result in memory; between
+//! two heartbeats it queries nothing. A node that is alone ignores shards, and pays nothing for
+//! nodes that do not exist.
 //!
-//! - `lead`: terms of services that one node does for all
-//! - `membership`: how a node joins, beats and stops what was taken from it
-//! - `relay`: wakes the other nodes and is woken by them
-//! - `namesake`: whether the process that bears a name already is still there
-//! - `live_range`: where in the ledger something is alive
-//! - `clock_watch`: sees when the wall clock is set
+//! - `lead`: lease terms of services that one node runs for all
+//! - `membership`: how a node joins, sends heartbeats, and stops attempts that it has lost
+//! - `relay`: wakes the other nodes and receives their wake-ups
+//! - `namesake`: whether the previous process of the same name is still alive
+//! - `live_range`: which part of the ledger contains live rows
+//! - `clock_watch`: notices when the wall clock is set
 
 pub(crate) mod clock_watch;
 mod lead;

@@ -1,6 +1,6 @@
-//! A process that starts under the name of another. The one that was killed is no hindrance, and a
-//! restart must not wait until its heartbeat has expired; one that lives would fight for the name
-//! for ever, so the newcomer refuses to start.
+//! Handles a process that starts under the name of another. A killed process is no obstacle, and a
+//! restart must not wait until its heartbeat has expired. A live one would fight for the name for
+//! ever, so the newcomer refuses to start.
 
 use std::time::Duration;
 
@@ -20,20 +20,20 @@ use crate::{
     },
 };
 
-/// What a newcomer does about the life that bears its name.
+/// What a newcomer does about the existing life with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameVerdict {
-    /// Takes its place: it is gone.
+    /// Takes over: the other process is gone.
     Free,
-    /// Refuses to start: it lives.
+    /// Refuses to start: the other process is alive.
     Taken,
-    /// Asks it, and waits whether it beats again: nothing else can tell.
+    /// Doubts it, and waits for a heartbeat: there is no other way to tell.
     Unclear,
 }
 
-/// How long the heartbeat of another may be late.
+/// How late the other's heartbeat may be.
 const MARGIN: Duration = Duration::from_millis(1_500);
-/// Between two looks at it.
+/// The interval between two looks at it.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
@@ -48,7 +48,7 @@ fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) ->
     }
 }
 
-/// Waits until the name is free, or says that it is not.
+/// Waits until the name is free, or fails if it is not.
 pub(in crate::engine) async fn make_way(
     store: &Store,
     clock: &Clock,
@@ -63,8 +63,8 @@ pub(in crate::engine) async fn make_way(
         NameVerdict::Unclear => {}
     }
     let mut wait = settings.heartbeat_interval + MARGIN;
-    // It must be heard even where this process does not hear it in Redis: it answers in its row,
-    // after it has waited for a Redis that may be away.
+    // The answer must arrive even if this process does not receive the other's heartbeats in Redis:
+    // the other node answers in its row, after waiting for a Redis that may be away.
     let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
     match first.node.beats_in {
         BeatsIn::Database => {}
@@ -73,7 +73,7 @@ pub(in crate::engine) async fn make_way(
             store.doubt_if_silent(&[doubt], Duration::ZERO).await?;
         }
     }
-    // One that lives answers at once then, and need not be waited for until its next beat.
+    // A live process then answers at once, and its next heartbeat need not be awaited.
     let called = clock.timeout(MARGIN, relay::wake_pulses(store)).await;
     if let Ok(Err(error)) = called {
         tracing::warn!("failed to call the other nodes: {error}");
@@ -97,15 +97,15 @@ async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, En
     Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
 }
 
-/// When a heartbeat that is in no row came is not known to the millisecond, but its number is. The
-/// first number that is heard says nothing: it may be what a life that is over has left behind.
+/// If a heartbeat is not in a row, its time is not known to the millisecond, but its number is. The
+/// first number received proves nothing: a dead life may have left it behind.
 fn has_beaten(first: &Living, now: &Living) -> bool {
     let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
     counted || now.written_at != first.written_at
 }
 
-/// Whether another process lives under this node's name: one that was heard of within the expiry,
-/// or that this node cannot hear and that has not left a doubt without an answer.
+/// Whether another live process uses this node's name: one that was heard from within the expiry,
+/// or one that this node cannot hear and that has no unanswered doubt.
 pub(in crate::engine) async fn has_namesake(
     store: &Store,
     settings: &Settings,

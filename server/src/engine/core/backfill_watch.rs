@@ -1,4 +1,4 @@
-//! What backfills wait for.
+//! The runs and claims that backfills wait for.
 
 use std::{
     collections::HashSet,
@@ -10,9 +10,9 @@ use std::{
 
 use uuid::Uuid;
 
-/// What backfills wait for, as far as this node knows: their live runs and the planner's claims.
-/// Whoever settles one of these runs, or claims, wakes the service. Nothing hangs on it but time,
-/// for the service looks by itself, too.
+/// The runs and claims that backfills wait for, as far as this node knows: their live runs and the
+/// planner's claims. Settling one of these runs, or a claim, wakes the backfill service. This only
+/// saves time, because the service also looks on its own.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     runs: Mutex<HashSet<Uuid>>,
@@ -20,27 +20,28 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// From now on these, too. To be called before they can settle.
+    /// Also watches these runs. Must be called before they can settle.
     pub(in crate::engine) fn add(&self, runs: impl IntoIterator<Item = Uuid>) {
         self.locked().extend(runs);
     }
 
-    /// From now on these alone.
+    /// Watches only these runs from now on.
     pub(in crate::engine) fn keep(&self, runs: HashSet<Uuid>) {
         *self.locked() = runs;
     }
 
-    /// From now on a claim, too.
+    /// Also watches for a claim from now on.
     pub(in crate::engine) fn await_claim(&self) {
         self.claims.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a claim was waited for. The next turn says so again, if it does.
+    /// Whether a backfill waited for a claim; clears the flag. The next turn sets it again if
+    /// needed.
     pub(crate) fn take_claim(&self) -> bool {
         self.claims.load(Ordering::Relaxed) && self.claims.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether one of these is watched.
+    /// Whether one of these runs is watched.
     pub(crate) fn has_any(&self, mut runs: impl Iterator<Item = Uuid>) -> bool {
         let watched = self.locked();
         !watched.is_empty() && runs.any(|run| watched.contains(&run))

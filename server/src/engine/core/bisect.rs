@@ -1,17 +1,17 @@
-//! A batch of which the database may refuse some: it is tried as a whole, and what is refused is
-//! tried again by halves, until the refused ones are alone and the others are written.
+//! A batch of which the database may refuse some items: it is tried as a whole, and a refused part
+//! is split in half and retried, until the refused items are isolated and the others are written.
 
 use std::ops::Range;
 
 /// The parts of a batch that are still to be tried.
 #[derive(Debug)]
 pub(in crate::engine) struct Bisect {
-    /// The next one is the last.
+    /// The next part is the last element.
     parts: Vec<Range<usize>>,
 }
 
 impl Bisect {
-    /// These parts of a batch, in order.
+    /// Starts with these parts of a batch, in order.
     pub(in crate::engine) fn new(
         parts: impl IntoIterator<Item = Range<usize>, IntoIter: DoubleEndedIterator>,
     ) -> Self {
@@ -23,12 +23,13 @@ impl Bisect {
         self.parts.pop()
     }
 
-    /// Tries a part once more, before the others.
+    /// Retries a part, before the others.
     pub(in crate::engine) fn again(&mut self, part: Range<usize>) {
         self.parts.push(part);
     }
 
-    /// A part was refused: its halves are next. What is alone in its part is given back.
+    /// Splits a refused part: its halves are next. Returns the index of a single refused item as
+    /// `Err`.
     pub(in crate::engine) fn split(&mut self, part: Range<usize>) -> Result<(), usize> {
         if part.len() < 2 {
             return Err(part.start);

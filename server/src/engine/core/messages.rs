@@ -1,32 +1,32 @@
-//! What the tasks that carry out attempts send to those that write.
+//! Messages from the tasks that execute attempts to the tasks that write.
 
 use tokio::sync::oneshot;
 
 use crate::store::{flows::Step, logs::NewChunk};
 
-/// To the writer.
+/// A message to the log writer.
 #[derive(Debug)]
 pub(in crate::engine) enum LogMessage {
-    /// Write it.
+    /// Write these lines.
     Lines(NewChunk),
-    /// Say when all that came before is written.
+    /// Report when everything before this message is written.
     Flush(oneshot::Sender<()>),
 }
 
-/// A step, and whom to tell whether it was written.
+/// A step to write, and a channel for the result.
 #[derive(Debug)]
 pub(in crate::engine) struct Asked {
     pub(in crate::engine) step: Step,
     pub(in crate::engine) answer: oneshot::Sender<Written>,
 }
 
-/// What became of a step.
+/// The result of writing a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Written {
     /// It is in the tables.
     Done,
-    /// The hold was lost: somebody else decides about the run.
+    /// The hold was lost: another node decides about the run.
     Lost,
-    /// The database refuses it, however often it is tried: a defect.
+    /// The database refuses it on every try: a bug.
     Refused,
 }

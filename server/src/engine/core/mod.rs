@@ -1,12 +1,12 @@
-//! What the services share.
+//! State that the services share.
 //!
-//! - `nodes`: what this node knows of the others and of its clock
-//! - `registry`: the attempts of this node, from before their start until they are settled;
-//!   `starting`: those between the commit that gives them to this node and their start
-//! - `backfill_watch`: what backfills wait for
-//! - `bisect`: separates from a batch what the database refuses
-//! - `messages`: what those who carry out attempts send to those who write
-//! - `rounds`: how the planner's last rounds went
+//! - `nodes`: what this node knows of the other nodes and of its clock
+//! - `registry`: this node's attempts, from before their start until they are settled; `starting`:
+//!   attempts between the commit that assigns them to this node and their start
+//! - `backfill_watch`: the runs and claims that backfills wait for
+//! - `bisect`: isolates the items of a batch that the database refuses
+//! - `messages`: messages from attempts to the writers
+//! - `rounds`: the results of the planner's last rounds
 
 mod backfill_watch;
 mod bisect;
@@ -54,7 +54,7 @@ pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
 pub(super) use rounds::Rounds;
 pub(super) use starting::lost_since;
 
-/// Handed to every service.
+/// Passed to every service.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) store: Store,
@@ -66,36 +66,36 @@ pub(super) struct Core {
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
     pub(super) calendars: Calendars,
-    /// Who else is there, and whether this node may schedule.
+    /// The other nodes, and whether this node may schedule.
     pub(super) cluster: Cluster,
-    /// Runs of backfills that are alive: whoever settles one wakes their service.
+    /// Live runs of backfills: settling one wakes the backfill service.
     pub(super) backfills: Watch,
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
-    /// Room for runs.
+    /// Capacity for runs.
     pub(super) places: Places,
-    /// Whether runs wait for room: whoever frees some then wakes the dispatcher.
+    /// Whether runs wait for capacity: freeing a place then wakes the dispatcher.
     pub(super) backlog: AtomicBool,
-    /// Whether runs wait for others of their group: whoever settles one then wakes the dispatcher.
+    /// Whether runs wait for others of their group: settling a run then wakes the dispatcher.
     pub(super) group_backlog: AtomicBool,
-    /// Whether fires wait for runs in their way: whoever settles one then wakes the planner.
+    /// Whether fires wait for a blocking run: settling a run then wakes the planner.
     pub(super) buffering: AtomicBool,
-    /// How the planner's last rounds went.
+    /// The results of the planner's last rounds.
     pub(super) rounds: Rounds,
-    /// There are messages to send.
+    /// Signals that there are messages to send.
     pub(super) outbox: Notify,
-    /// The attempts of this node, from before their start until they are settled.
+    /// This node's attempts, from before their start until they are settled.
     pub(super) registry: AttemptRegistry,
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
-    /// Ends the targets of released attempts that do not end by themselves.
+    /// Cuts off the targets of released attempts that do not end on their own.
     pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) steps: mpsc::Sender<Asked>,
     pub(super) logs: mpsc::Sender<LogMessage>,
-    /// Whether the node shuts down: runs of several tasks begin no more of them.
+    /// Whether the node is shutting down: runs of several tasks then start no more tasks.
     closing: AtomicBool,
-    /// Set where the node ends as a crash would: what it forgets by that it has not lost.
+    /// Set on abrupt shutdown: attempts dropped then are not reported as lost.
     gone: AtomicBool,
 }
 
@@ -133,19 +133,19 @@ impl Core {
         }
     }
 
-    /// The clock here beside the database's.
+    /// Compares this node's clock with the database's.
     fn comparison(&self) -> Comparison<'_> {
         let Self { cluster, clock, store, signals, .. } = self;
         Comparison { cluster, clock, store, signals }
     }
 
-    /// Whether this node may claim, recover and remove. A clock that seems to have been stepped is
-    /// compared with the database's before it is believed.
+    /// Whether this node may claim, recover and remove. If its clock seems to have been stepped, it
+    /// is compared with the database's first.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
         Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
-    /// Whether this node may take runs: their times are all nodes', whatever its zone data is.
+    /// Whether this node may take runs: a run's times do not depend on the node's zone data.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
         Ok(matches!(
             self.comparison().standing().await?,
@@ -153,7 +153,8 @@ impl Core {
         ))
     }
 
-    /// Whether the nodes schedule by other zone data than this one's: then it moves no cursor in `tx`.
+    /// Whether the nodes schedule by zone data other than this node's: it must then not move a
+    /// cursor in `tx`.
     pub(super) async fn has_other_zones(
         &self,
         tx: &DatabaseTransaction,
@@ -162,18 +163,18 @@ impl Core {
         Ok(self.store.other_zone_rules(tx, &own).await?.is_some())
     }
 
-    /// Remembers what the database's clock showed after `asked`; says whether the clock here has
-    /// become right or wrong by that.
+    /// Records what the database's clock showed after `asked`; returns whether this node's clock
+    /// has thereby become right or wrong.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         self.comparison().note(asked, database)
     }
 
-    /// The time as the nodes agree on it, for what goes into the ledger.
+    /// The time on which the nodes agree, for entries in the ledger.
     pub(super) async fn agreed_now(&self) -> DateTime<Utc> {
         self.comparison().agreed_now_in_any_case().await
     }
 
-    /// The same in a transaction: one that cannot ask for it cannot go on either.
+    /// The same in a transaction: if the query fails, the transaction cannot continue either.
     pub(super) async fn agreed_now_in(
         &self,
         tx: &DatabaseTransaction,
@@ -181,13 +182,13 @@ impl Core {
         Ok(self.comparison().agreed_now(tx).await?)
     }
 
-    /// Waits until it is `at` as the nodes agree on it, or may be: whoever waited looks again.
+    /// Waits until `at` in the agreed time; it may return early, so the caller must check again.
     pub(super) async fn sleep_until_agreed(&self, at: DateTime<Utc>) {
         let shown = self.comparison().shown_at(at);
         self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
-    /// A place for a run, if there is one that it may have.
+    /// A place for a run, if the run may have one.
     pub(super) fn place(&self, claim: &Claim) -> Result<HeldPlace, NoPlace> {
         let place = self.places.take(claim, &self.clock);
         if let Err(NoPlace::Share(holder)) = &place {
@@ -196,13 +197,13 @@ impl Core {
         place
     }
 
-    /// Remembers an attempt that begins, and after how long it counts as stuck.
+    /// Registers an attempt that begins, with the time after which it counts as stuck.
     pub(super) fn hold(&self, hold: RunLease, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
     }
 
-    /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
+    /// Ends an attempt's work; returns why it was stopped, if it was. It still has to be settled.
     pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
@@ -212,27 +213,27 @@ impl Core {
         self.metrics.places(self.places.held(), self.places.capacity());
     }
 
-    /// From now on only what is at work is brought to its end.
+    /// From now on, only work in progress is finished.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the node shuts down.
+    /// Whether the node is shutting down.
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Nothing is said any more, as after a crash: a round that is under way may come to its end.
+    /// From now on nothing is reported, as after a crash; a round in progress may still finish.
     pub(super) fn vanish(&self) {
         self.gone.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the node has ended so.
+    /// Whether the node has vanished.
     pub(super) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Waits after a failure, but not after the connections to the database were replaced.
+    /// Pauses after a failure; ends early if the database connections are replaced.
     pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
         tokio::select! {
             biased;
@@ -241,18 +242,18 @@ impl Core {
         }
     }
 
-    /// The attempts of this node that have outlived every limit and are still its own.
+    /// This node's own attempts that have outlived every limit.
     pub(super) fn outlived(&self) -> HashSet<RunLease> {
         self.registry.outlived(self.clock.instant())
     }
 
-    /// Runs have settled, and the tables say so: what waited for them has its turn.
+    /// Called when runs have settled, according to the tables: wakes whatever waited for them.
     pub(super) fn run_settled(&self) {
         self.wake_waiting();
         self.signals.tell(Kind::Settled);
     }
 
-    /// The same on another node. What a backfill waits for there is not known here.
+    /// The same for runs of another node. Which backfill waits for them is not known here.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {
@@ -269,7 +270,7 @@ impl Core {
         }
     }
 
-    /// A place became free.
+    /// Called when a place became free.
     pub(super) fn slot_freed(&self) {
         if self.backlog.load(Ordering::Relaxed) {
             self.signals.wake_here(Kind::Dispatcher);
@@ -281,7 +282,7 @@ impl Core {
     }
 }
 
-/// What the engine is made of.
+/// The parts that make up the engine.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) store: Store,
@@ -293,7 +294,7 @@ pub(super) struct Parts {
     pub(super) metrics: Metrics,
 }
 
-/// Where to send what is to be written.
+/// Channels to the writers.
 #[derive(Debug)]
 pub(super) struct Writers {
     pub(super) settlements: mpsc::Sender<Settlement>,

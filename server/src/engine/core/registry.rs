@@ -1,7 +1,8 @@
-//! The attempts of this node: about to start, at work, or ended and not settled yet.
+//! This node's attempts: about to start, at work, or ended but not settled yet.
 //!
-//! An attempt goes from one to the next, is in both for a moment, and never in none. So whoever has
-//! read the tables and finds an attempt in none of them may be sure that nobody will ever work on it.
+//! An attempt moves from one set to the next, is briefly in both, and never in neither. So if a
+//! reader of the tables finds an attempt in none of the sets, nothing on this node will ever work
+//! on it.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -18,13 +19,13 @@ use uuid::Uuid;
 use super::starting::StartingAttempts;
 use crate::store::holds::RunLease;
 
-/// What this node knows of its attempts.
+/// All attempts that this node knows.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct AttemptRegistry {
-    /// Attempts that are being given to this node.
+    /// Attempts that are being assigned to this node.
     pub(in crate::engine) starting: StartingAttempts,
     at_work: Mutex<HashMap<Uuid, AtWork>>,
-    /// The next [`AttemptHandle`]'s.
+    /// The serial number of the next [`AttemptHandle`].
     serials: AtomicU64,
     /// Attempts that have ended and are not settled yet.
     settling: Mutex<HashMap<Uuid, RunLease>>,
@@ -34,16 +35,17 @@ pub(in crate::engine) struct AttemptRegistry {
 #[derive(Debug, Clone)]
 struct AtWork {
     hold: RunLease,
-    /// The [`AttemptHandle`] on it.
+    /// The serial number of its [`AttemptHandle`].
     serial: u64,
     stop: CancellationToken,
     why: Option<StopReason>,
-    /// When it has outlived every limit, on the monotonic clock; none if it sees to that itself.
+    /// When it will have outlived every limit, on the monotonic clock; `None` if it enforces that
+    /// itself.
     outlives: Option<Instant>,
 }
 
-/// What an attempt keeps of its hold: two that were given the same one, as after a fail-over that
-/// lost the first, are told apart by it.
+/// An attempt's reference to its hold. The serial number distinguishes two attempts with the same
+/// hold, as after a fail-over that lost the first one.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct AttemptHandle {
     pub(in crate::engine) hold: RunLease,
@@ -51,24 +53,25 @@ pub(in crate::engine) struct AttemptHandle {
     serial: u64,
 }
 
-/// The same run was given to this node again meanwhile: what came of this attempt is nobody's.
+/// The same run was assigned to this node again in the meantime: the outcome of this attempt is
+/// discarded.
 #[derive(Debug)]
 pub(in crate::engine) struct Replaced;
 
 /// Why an attempt is stopped from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum StopReason {
-    /// Somebody asked for it.
+    /// A user or service requested it.
     Cancelled,
-    /// The node shuts down: another may go on with the run.
+    /// The node is shutting down: another may continue the run.
     Released,
-    /// The hold is another's: nothing may be written any more.
+    /// Another node has the hold: nothing may be written any more.
     Lost,
 }
 
 impl AttemptRegistry {
-    /// Remembers an attempt that begins and when it counts as stuck. `show` is told how many are at
-    /// work then.
+    /// Registers an attempt that begins, with the time when it counts as stuck. `show` receives the
+    /// new number of attempts at work.
     pub(super) fn start(
         &self,
         hold: RunLease,
@@ -80,14 +83,15 @@ impl AttemptRegistry {
         let mut at_work = lock(&self.at_work);
         let entry = AtWork { hold, serial, stop: stop.clone(), why: None, outlives };
         if let Some(earlier) = at_work.insert(hold.run_id, entry) {
-            // The node has lost that hold, and taken the run again: nobody else can stop it now.
+            // The node lost that hold and took the run again: nothing else can stop the earlier
+            // attempt now.
             earlier.stop.cancel();
         }
         show(at_work.len());
         AttemptHandle { hold, stop, serial }
     }
 
-    /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
+    /// Ends an attempt's work; returns why it was stopped, if it was. It still has to be settled.
     pub(super) fn end(
         &self,
         grip: &AttemptHandle,
@@ -104,8 +108,7 @@ impl AttemptRegistry {
         Ok(why)
     }
 
-    /// Why an attempt that this node works on is to stop, if it is; `Lost` for one that it does
-    /// not work on.
+    /// Why an attempt must stop, if it must; `Lost` if this node does not work on it.
     pub(in crate::engine) fn why(&self, grip: &AttemptHandle) -> Option<StopReason> {
         let at_work = lock(&self.at_work);
         match at_work.get(&grip.hold.run_id).filter(|now| now.serial == grip.serial) {
@@ -114,7 +117,7 @@ impl AttemptRegistry {
         }
     }
 
-    /// Forgets an attempt that is settled, or never will be.
+    /// Removes an attempt that is settled, or never will be.
     pub(in crate::engine) fn forget(&self, hold: &RunLease) {
         let mut settling = lock(&self.settling);
         if settling.get(&hold.run_id) == Some(hold) {
@@ -122,16 +125,16 @@ impl AttemptRegistry {
         }
     }
 
-    /// Whether this node works on an attempt, or is about to begin or to settle it.
+    /// Whether this node works on an attempt, or is about to start or settle it.
     pub(in crate::engine) fn knows(&self, hold: &RunLease) -> bool {
-        // In this order: an attempt that goes from one to the next is in both for a moment, never
-        // in none.
+        // In this order: an attempt that moves from one set to the next is briefly in both, never
+        // in neither.
         self.starting.has(hold)
             || lock(&self.at_work).get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
             || lock(&self.settling).get(&hold.run_id) == Some(hold)
     }
 
-    /// Stops the attempts that `which` selects.
+    /// Stops the attempts that match `which`.
     pub(in crate::engine) fn stop(
         &self,
         why: StopReason,
@@ -147,7 +150,7 @@ impl AttemptRegistry {
         stopped
     }
 
-    /// The attempts that have outlived every limit at `now` and are still this node's own.
+    /// This node's own attempts that have outlived every limit at `now`.
     pub(super) fn outlived(&self, now: Instant) -> HashSet<RunLease> {
         let has_outlived = |entry: &&AtWork| {
             entry.why != Some(StopReason::Lost) && entry.outlives.is_some_and(|at| now >= at)
@@ -155,12 +158,12 @@ impl AttemptRegistry {
         lock(&self.at_work).values().filter(has_outlived).map(|entry| entry.hold).collect()
     }
 
-    /// How many attempts this node works on.
+    /// The number of attempts at work on this node.
     pub(in crate::engine) fn count(&self) -> usize {
         lock(&self.at_work).len()
     }
 
-    /// What this node works on, as far as it knows.
+    /// The holds of the attempts at work on this node, as far as it knows.
     pub(in crate::engine) fn holds(&self) -> Vec<RunLease> {
         lock(&self.at_work).values().map(|entry| entry.hold).collect()
     }

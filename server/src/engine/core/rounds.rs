@@ -1,15 +1,15 @@
-//! How the rounds of this node's planner went.
+//! The results of this node's planner rounds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 
-/// Since when the rounds of this node's planner fail, if they do.
+/// Since when this node's planner rounds have been failing, if they are.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Rounds(Mutex<Option<DateTime<Utc>>>);
 
 impl Rounds {
-    /// A round went well.
+    /// A round succeeded.
     pub(in crate::engine) fn succeeded(&self) {
         *self.locked() = None;
     }
@@ -19,7 +19,7 @@ impl Rounds {
         self.locked().get_or_insert(now);
     }
 
-    /// Since when they fail.
+    /// Since when the rounds have been failing.
     pub(in crate::engine) fn failing_since(&self) -> Option<DateTime<Utc>> {
         *self.locked()
     }

@@ -1,4 +1,4 @@
-//! Attempts between the commit that gives them to this node and their start.
+//! Attempts between the commit that assigns them to this node and their start.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,20 +8,20 @@ use std::{
 
 use crate::{engine::core::Core, store::holds::RunLease};
 
-/// Between two questions to a database that is away.
+/// The pause before a database that is away is queried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What this node is about to work on: the tables may say already that it does, and nothing else in
-/// memory does. So whoever has read the tables and finds an attempt neither here nor at work may be
-/// sure that nobody will ever work on it.
+/// Attempts that this node is about to start: the tables may already assign them to it, but nothing
+/// else in memory knows them. So if a reader of the tables finds an attempt neither here nor at
+/// work, nothing on this node will ever work on it.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct StartingAttempts {
     /// How often each was entered.
     entered: Mutex<HashMap<RunLease, usize>>,
 }
 
-/// Attempts that were entered, until this is dropped: when they are at work, and when the commit
-/// failed, whether it only seemed so or not.
+/// Entered attempts. To be dropped when they are at work, or when the commit failed or seemed to
+/// fail.
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
     all: &'a StartingAttempts,
@@ -30,7 +30,8 @@ pub(in crate::engine) struct Beginning<'a> {
 }
 
 impl StartingAttempts {
-    /// Enters attempts; to be done before the commit. At `since` the tables had not been looked at.
+    /// Enters attempts; must be called before the commit. At `since`, the tables had not been read
+    /// yet.
     pub(in crate::engine) fn enter(
         &self,
         since: Instant,
@@ -45,7 +46,7 @@ impl StartingAttempts {
         Beginning { all: self, holds, since }
     }
 
-    /// Whether an attempt is about to begin.
+    /// Whether an attempt is about to start.
     pub(in crate::engine) fn has(&self, hold: &RunLease) -> bool {
         self.entered().contains_key(hold)
     }
@@ -56,19 +57,14 @@ impl StartingAttempts {
 }
 
 impl Beginning<'_> {
-    /// Which of them are not to begin: see [`lost_since`].
+    /// The entered attempts that must not start: see [`lost_since`].
     pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<RunLease> {
         lost_since(core, self.since, &self.holds).await
     }
 }
 
-/// Which of `holds`, all of one life of this node and its own at `since` or given to it then, are not
-/// its own any more.
-///
-/// It is asked only by who stood still for so long that others may have taken it for dead: then a
-/// run may be done by another by now, and even removed. It waits for a database that is away. Where the
-/// answer is an error, all counts as lost: what is not, nobody here knows of, and it is disowned and
-/// taken again.
+/// Returns the `holds` that have been lost. All belong to one life of this node, and were its own
+/// at `since` or assigned to it later.
 pub(in crate::engine) async fn lost_since(
     core: &Core,
     mut since: Instant,

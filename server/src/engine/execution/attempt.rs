@@ -1,4 +1,4 @@
-//! One attempt at one task, from its start to the settlement that it asks for.
+//! One attempt at one task, from its start to the settlement that it requests.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -30,13 +30,13 @@ use crate::{
     vault::{Mask, Whose},
 };
 
-/// A run that the tables say this node works on.
+/// A run that the tables assign to this node.
 #[derive(Debug)]
 pub(in crate::engine) struct Attempt {
     pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) known: Arc<Known>,
-    /// For the run's only task; of a flow what is the same for all tasks.
+    /// For the run's only task; for a flow, the values that are the same for all tasks.
     pub(in crate::engine) invocation: Invocation,
     pub(in crate::engine) run: Times,
     pub(in crate::engine) place: HeldPlace,
@@ -45,7 +45,7 @@ pub(in crate::engine) struct Attempt {
 /// A run's own instants.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Times {
-    /// The instant that it stands for.
+    /// The instant that the run is for.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// When its first attempt began.
     pub(in crate::engine) started_at: DateTime<Utc>,
@@ -53,15 +53,15 @@ pub(in crate::engine) struct Times {
     pub(in crate::engine) by_fire: bool,
 }
 
-/// Lines that wait to be written, of one attempt.
+/// How many lines of one attempt may wait to be written.
 const LINES: usize = 256;
 
-/// Starts it. It ends by asking for what became of it to be written.
+/// Starts an attempt. It ends by requesting that its outcome be written.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     if attempt.known.is_flow() {
         return flow::spawn(core, attempt);
     }
-    // Before the task starts: a cancel request must find it from now on.
+    // Before the task starts: from now on, a cancel request must find it.
     let (_, limit) = attempt.known.start(core.settings.heartbeat_expiry);
     let grip = core.hold(attempt.hold, Some(limit));
     let core = core.clone();
@@ -111,25 +111,25 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             took,
             traced: Some(traced(&invocation, run)),
         };
-        // The settler lives longer than any attempt.
+        // The settler outlives every attempt.
         let _ = core.settlements.send(settlement).await;
     });
 }
 
-/// What an attempt is to do.
+/// The work of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Assignment<'a> {
     pub(in crate::engine) known: &'a Known,
-    /// The task's place.
+    /// The task's index.
     pub(in crate::engine) index: usize,
     pub(in crate::engine) invocation: &'a Invocation,
-    /// The instant that the run stands for.
+    /// The instant that the run is for.
     pub(in crate::engine) stands_for: DateTime<Utc>,
-    /// What templates call `tasks`.
+    /// The value of `tasks` in templates.
     pub(in crate::engine) tasks: &'a Value,
 }
 
-/// Carries an attempt out, and writes down its lines, but for the last, which it returns.
+/// Executes an attempt, and writes its log lines except for the last ones, which it returns.
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
@@ -163,7 +163,7 @@ pub(in crate::engine) async fn perform(
     (outcome, lines)
 }
 
-/// With what status a request was answered, if it was.
+/// The HTTP status of the response to a request, if there was one.
 fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     match (target, outcome) {
         (
@@ -177,23 +177,23 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     }
 }
 
-/// An attempt that was carried out.
+/// An executed attempt.
 struct Carried {
     outcome: Outcome,
-    /// From when to when the target was at work, if it was.
+    /// When the target started and stopped working, if it did.
     at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
     /// Its last lines, which are not written yet.
     lines: Option<NewChunk>,
 }
 
 impl Carried {
-    /// One that ended before it reached its target.
+    /// An attempt that ended before it reached its target.
     fn nowhere(outcome: Outcome) -> Self {
         Self { outcome, at_target: None, lines: None }
     }
 }
 
-/// Does so, unless it ends before it reaches its target: then how.
+/// Executes the attempt; if it ends before it reaches its target, returns that outcome.
 async fn carry_out(
     core: &Core,
     assignment: Assignment<'_>,
@@ -218,11 +218,11 @@ async fn carry_out(
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
-            // The messages of templates repeat no value of theirs.
+            // Error messages of templates repeat none of their values.
             Some(Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await?)
         }
     };
-    // What the templates took is off the time limit.
+    // The time spent on templates is deducted from the time limit.
     let (target, left) = match filled_in {
         Some((target, took)) => {
             let timeout = invocation.timeout.saturating_sub(took);
@@ -260,12 +260,12 @@ async fn carry_out(
     Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
 }
 
-/// How many bytes of a message are kept, and how many of them of its beginning: it says what
-/// failed, and the end says why.
+/// How many bytes of a message are kept, and how many of these from its beginning: the beginning
+/// says what failed, and the end says why.
 const MAX_MESSAGE_BYTES: usize = 1_000;
 const MAX_MESSAGE_HEAD: usize = 300;
 
-/// Only what is masked may be cut: of half a secret nobody can tell what it is.
+/// A message may be cut only after masking: half a secret would not be recognised.
 fn shortened(mut outcome: Outcome) -> Outcome {
     if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
         && message.len() > MAX_MESSAGE_BYTES
@@ -278,15 +278,15 @@ fn shortened(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// What templates need beside what the attempt is told.
+/// What templates need beyond the assignment itself.
 #[derive(Clone, Copy)]
 struct Needs<'a> {
     previous_fire: bool,
     secrets: &'a BTreeMap<String, SecretString>,
 }
 
-/// Fills in the templates of a target. Says how long that took, apart from looking up what they
-/// need.
+/// Fills in a target's templates. Returns how long that took, not counting the lookup of the data
+/// that they need.
 async fn fill_in(
     core: &Core,
     stop: &CancellationToken,
@@ -327,7 +327,7 @@ async fn fill_in(
     }
 }
 
-/// Asks until the database answers: that it is away is no fault of the run.
+/// Retries until the database answers: an outage is not the run's fault.
 async fn fire_before(
     core: &Core,
     schedule: Uuid,
@@ -343,22 +343,22 @@ async fn fire_before(
     }
 }
 
-/// The trace that a run of one task is for its target.
+/// The trace context that a run of one task passes to its target.
 pub(in crate::engine) fn traceparent(core: &Core, hold: &RunLease) -> String {
     core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
 }
 
-/// What tells an attempt from the others of its run, for its trace.
+/// Distinguishes an attempt from others of its run, for its trace.
 fn number(attempt: i32) -> u64 {
     u64::from(attempt.unsigned_abs())
 }
 
-/// The same where the run has several tasks.
+/// The same for a run of several tasks.
 pub(in crate::engine) fn flow_number(index: usize, attempt: i32) -> u64 {
     ((index as u64 + 1) << 32) | number(attempt)
 }
 
-/// What is told of a run when it has settled.
+/// The trace of a settled run.
 pub(in crate::engine) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
     TracedRun {
         id: invocation.run_id,

@@ -1,5 +1,6 @@
-//! Lines on their way from attempts to the tables: an attempt's lines in chunks, and the chunks of
-//! all attempts in batches. What is printed while one batch is being written makes the next.
+//! Log lines on their way from attempts to the tables: an attempt's lines are grouped in chunks,
+//! and the chunks of all attempts in batches. Lines printed while one batch is being written form
+//! the next.
 
 use std::time::{Duration, Instant};
 
@@ -22,30 +23,30 @@ use crate::{
     vault::Mask,
 };
 
-/// How many messages may wait for the writer: together they hold 16 MB at the most.
+/// How many messages may wait for the writer: together they hold at most 16 MB.
 pub(in crate::engine) const MAX_QUEUE: usize = 512;
 
-/// How many chunks go into one statement.
+/// How many chunks one statement writes.
 const BATCH: usize = 128;
 
 /// How long a line waits for others, in real time: people follow a log while it is written.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The numbers of a run's lines while one node holds it. All tasks of the run draw from one row:
+/// The numbers of a run's lines while one node holds it. All tasks of the run share one sequence:
 /// no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
 pub(in crate::engine) struct Numbers(Mutex<i64>);
 
 impl Numbers {
-    /// Those of the hold that is the run's `attempt`-th: later holds have higher numbers.
+    /// The numbers for the run's `attempt`-th hold: later holds have higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
         Self(Mutex::new(i64::from(attempt) << 32))
     }
 }
 
-/// Passes an attempt's lines on to the writer, numbered. Returns the last of them, which are to be
-/// written with the settlement: most attempts print little, and need no commit of their own for
-/// it. The others are written by then, so a run that has settled has all its lines.
+/// Numbers an attempt's lines and passes them to the writer. Returns the last of them, which are
+/// written with the settlement: most attempts print little, and need no separate commit for it. The
+/// other lines are written by then, so a settled run has all its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -55,7 +56,7 @@ pub(in crate::engine) async fn copy(
     agreed: &Clock,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
-    // However the application's clock moves, lines do not wait for it.
+    // Lines do not depend on the application's clock.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
@@ -83,7 +84,7 @@ pub(in crate::engine) async fn copy(
         let was_cut = &mut was_cut[stream as usize];
         let goes_on = std::mem::replace(was_cut, Mask::is_cut(&text));
         let mut text = mask.text(text, goes_on);
-        // After masking, which looks for a cut secret at the very end.
+        // After masking, which looks for a truncated secret at the very end.
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
@@ -126,7 +127,7 @@ pub(in crate::engine) async fn finish(writer: &mpsc::Sender<LogMessage>, last: O
     }
 }
 
-/// Waits until all that was sent before is written.
+/// Waits until everything sent before is written.
 async fn flush(writer: &mpsc::Sender<LogMessage>) {
     let (done, written) = oneshot::channel();
     if writer.send(LogMessage::Flush(done)).await.is_ok() {
@@ -144,17 +145,17 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    /// Sends what has gathered. Says whether the writer still takes it.
+    /// Sends the collected lines. Returns whether the writer still accepts them.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
-        // Until the chunk is on its way: those of two tasks reach the writer in their order.
+        // Held until the chunk is sent, so that the chunks of two tasks reach the writer in order.
         let mut seq = numbers.0.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
         self.writer.send(LogMessage::Lines(row)).await.is_ok()
     }
 
-    /// What has gathered, numbered.
+    /// The collected lines, numbered.
     async fn take(&mut self) -> Option<NewChunk> {
         let numbers = self.numbers;
         self.row(&mut *numbers.0.lock().await)
@@ -171,13 +172,13 @@ impl Copier<'_> {
     }
 }
 
-/// How often a batch that the database does not take is tried before its lines are given up: the
-/// run matters more. While the database is away, the run cannot go on either.
+/// How often a batch that the database rejects is tried before its lines are dropped: the run
+/// matters more. While the database is away, the run cannot continue either.
 const TRIES: u32 = 6;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Writes until `stop`, and then what is still on its way.
+/// Writes until `stop`, and then the remaining messages.
 pub(in crate::engine) async fn write(
     store: Store,
     clock: Clock,

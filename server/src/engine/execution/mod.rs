@@ -1,11 +1,11 @@
-//! What becomes of runs: from the fire that is handed to a node to the row that says how it ended.
+//! Executes runs: from the fire that is handed to a node to the row with the outcome.
 //!
-//! - `handoff`: makes a fire a run
-//! - `dispatcher`: takes runs that wait for room or for their next attempt
-//! - `attempt`: carries one out; `logs`: what it says meanwhile
-//! - `settle`: what an outcome means; `settler`: writes it down
+//! - `handoff`: turns a fire into a run
+//! - `dispatcher`: takes runs that wait for capacity or for their next attempt
+//! - `attempt`: executes an attempt; `logs`: its output
+//! - `settle`: decides what an outcome means; `settler`: writes it
 //! - `flow`: conducts runs of several tasks
-//! - `recovery`: finds what a dead process left
+//! - `recovery`: finds what a dead process left behind
 
 pub(crate) mod attempt;
 pub(crate) mod dispatcher;

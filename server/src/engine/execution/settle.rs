@@ -1,4 +1,4 @@
-//! What an attempt's end means for its run. Pure: from values to values.
+//! Decides what an attempt's end means for its run. Pure: from values to values.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::flow;
 use crate::{engine::core::StopReason, model::definition::Task, target::Outcome};
 
-/// What is decided about an attempt and its run.
+/// The decision about an attempt and its run.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) struct Decision {
     pub(in crate::engine) task_state: task_run::State,
@@ -18,7 +18,7 @@ pub(in crate::engine) struct Decision {
     pub(in crate::engine) extra_attempts: i32,
 }
 
-/// Where a run stands when its attempt ends.
+/// The state of a run when its attempt ends.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct AttemptContext<'a> {
     pub(in crate::engine) attempt: i32,
@@ -29,8 +29,8 @@ pub(in crate::engine) struct AttemptContext<'a> {
     pub(in crate::engine) random: f64,
 }
 
-/// Decides about an attempt that came to its own end, or was stopped for `why`. Nothing, if the
-/// hold was lost: then nothing may be written.
+/// Decides about an attempt that ended on its own, or was stopped for `why`. Returns nothing if the
+/// hold was lost: nothing may be written then.
 pub(in crate::engine) fn settle(
     outcome: Outcome,
     why: Option<StopReason>,

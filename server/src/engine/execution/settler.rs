@@ -1,6 +1,6 @@
-//! Settles attempts in batches: those that end while one batch commits make the next, and those that
-//! end before the database has a turn for it come along. So a commit is shared by as many as there
-//! are, and a lone attempt waits for nobody.
+//! Settles attempts in batches: those that end while one batch commits form the next, together with
+//! those that end before the database is ready for it. So all of them share a commit, and a single
+//! attempt is settled without delay.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -18,20 +18,20 @@ use crate::{
     store::{DatabaseTransaction, StoreError, holds::Settlement},
 };
 
-/// So many attempts go into one transaction.
+/// Maximum number of attempts per transaction.
 const BATCH: usize = 500;
 
-/// And, beyond the first, so many bytes that they gave back or printed last.
+/// Maximum bytes of outputs and last lines per transaction, beyond the first attempt.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// After a failure the next try waits: this long, then twice as long, up to the ceiling.
+/// The pause after the first failure, doubled after each further one, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The error of an attempt whose outcome the database refuses.
 const REFUSED: &str = "the database refused what the attempt gave back; the server's log says why";
 
-/// Settles until `stop`, and then what is still on its way.
+/// Settles until `stop`, and then the remaining settlements.
 pub(in crate::engine) async fn run(
     core: Arc<Core>,
     mut settlements: mpsc::Receiver<Settlement>,
@@ -57,7 +57,7 @@ pub(in crate::engine) async fn run(
     }
 }
 
-/// Settles what has come in until now; says how many attempts that were.
+/// Settles everything that has arrived; returns the number of attempts.
 pub(in crate::engine) async fn settle_waiting(
     core: &Core,
     settlements: &mut mpsc::Receiver<Settlement>,
@@ -77,10 +77,11 @@ type Begun = Result<DatabaseTransaction, StoreError>;
 async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     write(core, tx, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-        // It knows from now on when to look again; so do the others, at their next poll.
+        // This node's dispatcher learns when to look again; those of other nodes, at their next
+        // poll.
         core.signals.wake_here(Kind::Dispatcher);
     }
-    // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
+    // Whatever was decided: a run with a cancel request is cancelled instead of retried.
     core.run_settled();
     if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
         core.signals.wake_backfill();
@@ -90,8 +91,8 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     }
 }
 
-/// Attempts that end at this very moment come along: whatever is ready to run gets its turn first.
-/// No time is spent waiting, so an attempt that ends alone is settled at once.
+/// Collects attempts that are just ending: tasks that are ready to run get a turn first. No time is
+/// spent waiting, so a single attempt is settled at once.
 async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     while batch.len() < BATCH {
         tokio::task::yield_now().await;
@@ -102,15 +103,15 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
     }
 }
 
-/// What has come in comes along as well, without a wait.
+/// Adds settlements that have already arrived, without waiting.
 fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     let room = BATCH.saturating_sub(batch.len());
     batch.extend(std::iter::from_fn(|| settlements.try_recv().ok()).take(room));
 }
 
-/// Writes all of `batch`, the first part in `tx`. What an attempt did is known here alone: it is
-/// tried until it is written. Should this process die first, recovery finds the run. What the
-/// database refuses is separated from the others by halves, so that one attempt holds up no other.
+/// Writes all of `batch`, the first part in `tx`. Only this process knows what an attempt did, so
+/// it retries until it is written. If the process dies first, recovery finds the run. Items that
+/// the database refuses are isolated by bisection, so that one attempt does not hold up others.
 async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     let mut parts = Bisect::new(portions(batch).into_iter().rev());
     let mut begun = Some(tx);
@@ -144,7 +145,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         {
             tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
             if one.error.as_deref() == Some(REFUSED) {
-                // Not its outcome is at fault. Nobody here knows it any more: recovery takes over.
+                // Its outcome is not the problem. This node drops it, and recovery takes over.
                 continue;
             }
             strip(one);
@@ -153,7 +154,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     }
 }
 
-/// What is left of an attempt whose outcome the database refuses.
+/// Replaces the outcome of an attempt if the database refuses it.
 fn strip(settlement: &mut Settlement) {
     settlement.output = None;
     settlement.lines = None;
@@ -164,7 +165,7 @@ fn strip(settlement: &mut Settlement) {
     }
 }
 
-/// The batch in parts whose outcomes are small enough for one transaction, the first last.
+/// Splits the batch into parts whose outcomes fit into one transaction each, the first part last.
 fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let mut parts = Vec::with_capacity(1);
     let (mut start, mut bytes) = (0, 0);
@@ -182,7 +183,7 @@ fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     parts
 }
 
-/// About how many bytes a value is as JSON.
+/// The approximate size of a value as JSON, in bytes.
 fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
@@ -197,13 +198,14 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     let tx = tx?;
     let mut held = core.store.settle_if_held(&tx, batch).await?;
     if held.len() < batch.len() {
-        // That of a try before whose commit was answered by nothing is this node's all the same.
+        // If an earlier try was committed but its answer was lost, the hold still counts as this
+        // node's.
         let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
         let others: Vec<&Settlement> = others.collect();
         let before = core.store.settled_before(&tx, &others).await?;
         held.extend(before);
     }
-    // Those of attempts whose hold was lost as well: they were printed.
+    // Includes the lines of attempts whose hold was lost: they were printed.
     let lines = batch.iter().filter_map(|settlement| settlement.lines.as_ref());
     core.store.append_lines_in(&tx, lines).await?;
     core.store.commit(tx).await?;

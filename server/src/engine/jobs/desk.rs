@@ -1,4 +1,4 @@
-//! One attempt as a job: handed in, followed, ended.
+//! One attempt as a job: created, followed, ended.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -26,12 +26,12 @@ use crate::{
     target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
 
-/// So long after the end of a job its last lines may take.
+/// How long after the end of a job its last lines may take to arrive.
 const LAST_LINES: Duration = Duration::from_secs(30);
-/// What the database did not answer is asked again after this long.
+/// The pause before a failed database query is repeated.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Hands jobs to workers, and waits for them.
+/// Creates jobs for workers, and waits for them.
 #[derive(Debug)]
 pub(crate) struct Desk {
     store: Store,
@@ -39,13 +39,13 @@ pub(crate) struct Desk {
     watcher: Arc<Watcher>,
 }
 
-/// A job that is waited for; dropped, it is none any more.
+/// A job that is being waited for; dropping this abandons the job.
 struct Awaited {
     id: Uuid,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// Whether how it ended was seen.
+    /// Whether the job's end was seen.
     is_over: bool,
 }
 
@@ -56,18 +56,18 @@ impl Drop for Awaited {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without one the process ends, and nobody says any more that it is awaited.
+        // Without a runtime the process is ending, and the job's wait is no longer renewed.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
-                // Nobody says any more that it is awaited: that has the same effect, later.
+                // The job's wait is no longer renewed: that has the same effect, later.
                 tracing::debug!(job = %id, "failed to abandon a job: {error}");
             }
         });
     }
 }
 
-/// Why a job is to end before its worker has ended it.
+/// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
 enum Ending {
     TimedOut,
@@ -94,7 +94,7 @@ impl Desk {
             let message = format!("there is no namespace {namespace:?} any more");
             return Ok(Outcome::Failed { message, output: json!({}) });
         };
-        // Before it is there: whatever ends this attempt takes the job back.
+        // Before the job exists: whatever ends this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
             desk_store: self.store.clone(),
@@ -105,7 +105,7 @@ impl Desk {
         self.store.add_job(self.row(id, origin, definition, invocation), now.into()).await?;
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
-        // After the grace somebody may still be at it.
+        // After the grace period, the worker may still be working on it.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
     }
@@ -151,9 +151,9 @@ impl Desk {
         }
     }
 
-    /// Follows the job to its end, or until it had to end and had its time for that. What the worker
-    /// has been told was taken decides how the attempt ends: a database that does not answer for a
-    /// while is asked again.
+    /// Follows the job to its end, or until its deadline and its grace period have passed. The
+    /// outcome that the worker was told was accepted decides how the attempt ends: a database that
+    /// does not answer for a while is queried again.
     async fn follow(
         &self,
         id: Uuid,
@@ -200,7 +200,7 @@ impl Desk {
                         return ended(None, now.worker, ending, definition, invocation);
                     }
                 },
-                // The watcher keeps its end until this job leaves.
+                // The watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     (page, lines) = (None, after.max(lines));
@@ -212,7 +212,7 @@ impl Desk {
                     ending = Some(order);
                     limit = Box::pin(self.clock.sleep(invocation.kill_grace));
                 }
-                // It has just ended by itself: that counts.
+                // It has just ended on its own: that counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
                     tracing::warn!(job = %id, "failed to stop a job, and tries again: {error}");
@@ -222,13 +222,13 @@ impl Desk {
         }
     }
 
-    /// Waits until the watcher has seen that a job ended.
+    /// Waits until the watcher has seen the job end.
     async fn until_ended(&self, news: &mut watch::Receiver<News>) {
-        // The watcher keeps its end until this job leaves.
+        // The watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// The job that ended, as soon as the database gives it.
+    /// The ended job, as soon as the database returns it.
     async fn ended_row(&self, id: Uuid) -> Option<Model> {
         loop {
             match awaited::by_id(self.store.read(), id).await {
@@ -241,8 +241,8 @@ impl Desk {
         }
     }
 
-    /// Puts some of what was printed behind that line into the attempt's log; gives the last line's
-    /// place. Lines that cannot be read now are read the next time.
+    /// Copies lines after `after` into the attempt's log; returns the number of the last one. Lines
+    /// that cannot be read now are read the next time.
     async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> i64 {
         match awaited::lines_after(self.store.read(), id, after).await {
             Ok(rows) => {
@@ -260,8 +260,8 @@ impl Desk {
         after
     }
 
-    /// The same for all that is left, after the end and within limits: how a job ended does not wait
-    /// for what it printed.
+    /// The same for all remaining lines, after the end and within limits: the outcome of a job does
+    /// not wait for its output.
     async fn relay_rest(&self, id: Uuid, mut after: i64, log: &Log<'_>) {
         let rest = async {
             loop {
@@ -300,7 +300,7 @@ fn is_ended(state: State) -> bool {
     !matches!(state, State::Waiting | State::Held)
 }
 
-/// What a worker is told of the run.
+/// What a worker receives about the run.
 fn about(invocation: &Invocation) -> Value {
     json!({
         "id": invocation.run_id,
@@ -314,7 +314,7 @@ fn about(invocation: &Invocation) -> Value {
     })
 }
 
-/// How the attempt ended, by how its job did.
+/// The attempt's outcome, from that of its job.
 fn ended(
     row: Option<Model>,
     worker: Option<String>,

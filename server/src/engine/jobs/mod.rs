@@ -1,13 +1,13 @@
-//! Attempts that workers carry out.
+//! Attempts that workers execute.
 //!
-//! Promises: an attempt of a `worker` target is one job in the tables, and ends with it. The node that
-//! holds the run waits for the job as it would for an answer, so retries, timeouts, cancelling and
-//! recovery are those of every target. It says every few seconds that it waits: the words of workers
-//! about a job that nobody waits for change nothing. A worker that is not heard for the job's lease
-//! has lost it.
+//! Promises: an attempt of a `worker` target is one job in the tables, and ends with it. The node
+//! that holds the run waits for the job as it would for a response, so retries, timeouts,
+//! cancellation and recovery work as for every other target. The node records every few seconds
+//! that it is waiting: a worker's reports on a job that no node waits for change nothing. A worker
+//! that is not heard from for the job's lease loses the job.
 //!
-//! However many attempts wait, a node asks the tables for all of them at once, whenever something was
-//! written: `watcher`. `desk` carries out one attempt.
+//! However many attempts wait, a node queries the tables for all of them at once, whenever
+//! something was written: `watcher`. `desk` handles one attempt.
 
 mod desk;
 mod watcher;
@@ -19,8 +19,8 @@ use chrono::TimeDelta;
 pub(crate) use desk::Desk;
 pub(super) use watcher::forget;
 
-/// A worker that is not heard for so long is forgotten, and has to register again.
+/// A worker that is not heard from for this long is removed, and has to register again.
 pub(crate) const SILENT: TimeDelta = TimeDelta::seconds(60);
 
-/// Without a word from its worker a job is lost after this long.
+/// How long a job stays leased without a report from its worker.
 const LEASE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Looks after the jobs that attempts of this node wait for.
+//! Watches the jobs that this node's attempts wait for.
 
 use std::{
     collections::HashMap,
@@ -17,40 +17,40 @@ use crate::{
     store::{Store, StoreError, workers::awaited::Progress},
 };
 
-/// A node that is not heard for so long waits for nothing.
+/// If a node has not renewed its wait for this long, it counts as waiting for nothing.
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
-/// It says that it waits so often, and looks as often whose workers are lost.
+/// How often a node renews its wait, and checks for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// What other nodes write may wake nobody here.
+/// A change that other nodes write may not wake this node.
 const POLL: Duration = Duration::from_millis(500);
-/// Between two looks: what is written meanwhile is seen by the next one.
+/// The pause between two looks: changes in between are seen by the next one.
 const PACE: Duration = Duration::from_millis(3);
-/// So long what has ended is kept, for a worker that repeats itself.
+/// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_AT_ONCE: u64 = 1_000;
-/// After so long without saying so the database was away, or this process.
+/// If no wait was renewed for this long, the database or this process was away.
 const GAP: Duration = Duration::from_secs(10);
 
-/// Removes what ended, or is not waited for, long enough ago; all of it, a thousand at a time.
+/// Removes jobs that ended, or were abandoned, long enough ago; all of them, a thousand at a time.
 pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let since = Timestamp::from(clock.now() - KEPT);
     while store.forget_jobs(since, FORGET_AT_ONCE).await? == FORGET_AT_ONCE {}
     Ok(())
 }
 
-/// What an attempt is told of its job.
+/// What an attempt learns of its job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// None before the first look.
+    /// `None` before the first look.
     pub(super) state: Option<State>,
-    /// How many lines there are.
+    /// The number of log lines.
     pub(super) lines: i64,
-    /// Who has it.
+    /// The worker that has it.
     pub(super) worker: Option<String>,
 }
 
-/// While the watch runs. If it ends by a defect, the next job that is waited for starts another.
+/// Exists while the watch runs. If it ends because of a bug, the next job starts another.
 struct Running<'a>(&'a Watcher);
 
 impl Drop for Running<'_> {
@@ -61,13 +61,13 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The jobs that are waited for here.
+/// The jobs that this node waits for.
 #[derive(Debug)]
 pub(super) struct Watcher {
     store: Store,
     clock: Clock,
     inner: Mutex<Inner>,
-    /// There is another one.
+    /// A job was added.
     more: Notify,
 }
 
@@ -82,7 +82,7 @@ impl Watcher {
         Self { store, clock, inner: Mutex::default(), more: Notify::new() }
     }
 
-    /// Follows a job. The first one starts the watch, the last one that leaves ends it.
+    /// Follows a job. The first job starts the watch, and the last one to leave ends it.
     pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
         let (sender, receiver) = watch::channel(News::default());
         let mut inner = self.locked();
@@ -100,12 +100,13 @@ impl Watcher {
     }
 
     async fn run(self: Arc<Self>) {
-        // Real time, whatever the application's clock shows: it spares the database.
+        // Real time, whatever the application's clock shows: it only limits the load on the
+        // database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot) = (None::<Instant>, None::<Instant>);
-        // Workers that could not be heard, for the database was away, have time to be.
+        // Workers that could not be heard because the database was away get time to report.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
@@ -155,7 +156,7 @@ impl Watcher {
         self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
     }
 
-    /// An outage costs a look; the next one comes soon.
+    /// An outage costs one look; the next one comes soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
             tracing::warn!("failed to look after jobs of workers, and tries again: {error}");
@@ -172,13 +173,13 @@ impl Watcher {
                 Some(Progress { state, lines, worker, .. }) => {
                     News { state: Some(*state), lines: *lines, worker: worker.clone() }
                 }
-                // Somebody has removed it.
+                // The row was removed.
                 None => News { state: Some(State::Cancelled), ..sender.borrow().clone() },
             };
             sender.send_if_modified(|last| {
                 let is_other = *last != news;
                 if is_other {
-                    // The name of a worker that has left is not in the tables any more.
+                    // The tables no longer contain the name of a worker that has left.
                     let worker = news.worker.clone().or_else(|| last.worker.take());
                     *last = News { worker, ..news.clone() };
                 }

@@ -1,6 +1,6 @@
-//! What an operator does about a check of the health that fails.
+//! What an operator can do about a failed health check.
 
-/// The advice for the check of that name.
+/// The advice for the check with this name.
 pub fn advice(check: &str) -> &'static str {
     match check {
         "database" => {

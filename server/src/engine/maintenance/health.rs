@@ -1,5 +1,4 @@
-//! Whether all is well: a judgement on the store's figures, the same for `/healthz`, the API and
-//! the console.
+//! Judges health by the store's figures, in the same way for `/healthz`, the API and the console.
 
 use chrono::TimeDelta;
 use entity::Timestamp;
@@ -26,38 +25,38 @@ use crate::{
     target::BrokerReport,
 };
 
-/// A job that has waited for so long without a worker is worth saying.
+/// A job that has waited without a worker for this long is reported.
 const UNSERVED: TimeDelta = TimeDelta::seconds(60);
 
-/// One question and its answer.
+/// A check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was asked.
+    /// The name of the check.
     pub name: &'static str,
-    /// Whether the answer is a good one.
+    /// Whether the result is good.
     pub healthy: bool,
-    /// The figure.
+    /// The value found.
     pub value: String,
-    /// What it must not exceed.
+    /// The limit that it must not exceed.
     pub limit: Option<String>,
-    /// The sentence for an operator, if it is not good.
+    /// A sentence for an operator, if the result is not good.
     pub issue: Option<String>,
-    /// The same for somebody who is not known, where the sentence has names: of nodes, of tags.
+    /// The same without names of nodes and tags, if it contains any: for unauthenticated callers.
     pub bare: Option<String>,
-    /// The nodes that it is about, by name.
+    /// The nodes concerned, by name.
     pub nodes: Vec<String>,
 }
 
 impl Check {
-    /// The sentence, without names unless `is_known` who asks.
+    /// The sentence, without names unless the caller `is_known`.
     pub fn issue_for(&self, is_known: bool) -> Option<&str> {
         let bare = self.bare.as_deref().filter(|_| !is_known);
         bare.or(self.issue.as_deref())
     }
 }
 
-/// Asks everything: the figures of what `scope` names, the cluster, and of all namespaces the
-/// canary, where there is one. `limits` are those of the scope.
+/// Runs all checks: the figures of `scope`, the cluster, and for all namespaces the canary, if
+/// there is one. `limits` are those of the scope.
 pub async fn examine(
     store: &Store,
     clock: &Clock,
@@ -115,7 +114,7 @@ fn writes(refusing: Option<Refusing>) -> Check {
     }
 }
 
-/// Whether the database takes the fires of each schedule that this node claims.
+/// Whether the database accepts the fires of each schedule that this node claims.
 fn claims(refused: &[Uuid]) -> Option<Check> {
     let first = refused.first()?;
     let count = refused.len();
@@ -132,8 +131,8 @@ fn claims(refused: &[Uuid]) -> Option<Check> {
     })
 }
 
-/// Whether this node reaches the brokers that tasks publish to. One that is away is worth saying; it
-/// makes nobody but its tasks ill, as a receiver of requests does.
+/// Whether this node reaches the brokers that tasks publish to. An unreachable broker is reported,
+/// but like a failing HTTP receiver it only affects its own tasks.
 fn brokers(reports: &[BrokerReport]) -> Option<Check> {
     if reports.is_empty() {
         return None;
@@ -156,7 +155,7 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
     })
 }
 
-/// The queues in which jobs have waited for a minute that no worker may take.
+/// The queues in which jobs have waited for a minute without a worker that may take them.
 pub async fn queues_without_worker(
     store: &Store,
     namespace: Option<Uuid>,
@@ -166,8 +165,8 @@ pub async fn queues_without_worker(
     queues::without_worker(store, namespace, now, ago(UNSERVED), ago(SILENT)).await
 }
 
-/// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes; that
-/// makes nobody else ill.
+/// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes;
+/// nothing else is affected.
 fn unserved(queues: &[Unserved]) -> Check {
     let count = queues.len();
     let problem = match count {
@@ -188,7 +187,7 @@ fn unserved(queues: &[Unserved]) -> Check {
     }
 }
 
-/// Judges the figures against the configured thresholds.
+/// Compares the figures with the configured thresholds.
 pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     let waiting = figures.oldest_unclaimed_ms.unwrap_or(0).max(0);
     let unclaimed = millis(limits.unclaimed);
@@ -236,7 +235,7 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     ]
 }
 
-/// Whether the canary has succeeded lately. One that was switched on a moment ago has its time.
+/// Whether the canary has succeeded recently. One that was just switched on gets time.
 fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
     let canary = canary?;
     let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
@@ -256,7 +255,8 @@ fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Opt
     })
 }
 
-/// Whether jobs fail: ill health only where a limit says so, for a job that fails is its owner's.
+/// Whether jobs fail: unhealthy only if a limit is set, because a failing job is its owner's
+/// concern.
 fn failures(failed: i64, limit: Option<u64>) -> Check {
     let check = at_most("failed", failed, limit.unwrap_or(u64::MAX), |count, limit| {
         format!("{count} runs failed in the last hour, more than {limit}")

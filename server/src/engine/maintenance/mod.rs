@@ -1,10 +1,10 @@
-//! What is done with history, and how the server is.
+//! Upkeep of history, and the server's health.
 //!
 //! - `retention`: removes history that is old enough
-//! - `quota_refresh`: reads the quotas that were set
-//! - `stats`: counts what has settled, for charts
-//! - `health`: what `/healthz` says; `advice`: what to do about it; `saturation`: whether a node has places for the runs that want
-//!   some
+//! - `quota_refresh`: reads the configured quotas
+//! - `stats`: counts settled runs and fires, for charts
+//! - `health`: the checks of `/healthz`; `advice`: what to do about a failed one; `saturation`:
+//!   whether a node has places for waiting runs
 
 pub mod advice;
 pub mod health;

@@ -7,13 +7,13 @@ use crate::{
     model::OwnQuotas,
 };
 
-/// Reads the quotas that were set, and how many runs of namespaces are at work on other nodes.
+/// Reads the configured quotas, and how many runs of each namespace are at work on other nodes.
 #[derive(Debug)]
 pub(in crate::engine) struct Refresh {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// What was read is in the meter and the places.
+/// Empty: the result is in the meter and in the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct RefreshReport;
 

@@ -1,4 +1,4 @@
-//! Whether a node has places for the runs that want some: for `/healthz`.
+//! Whether a node has places for the runs that wait for one: for `/healthz`.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -19,8 +19,9 @@ use crate::{
 /// Maximum number of holders to report.
 const MAX_TOLD: usize = 3;
 
-/// Looks at the places of this node: who has had its share for longer than the limit, and how many
-/// runs wait for that. A namespace that has reached its quota is no fault of the node.
+/// Checks this node's places: which holders have had their full share for longer than the limit,
+/// and how many runs wait because of that. A namespace that has reached its quota is not a problem
+/// of the node.
 pub(in crate::engine) async fn check(
     store: &Store,
     clock: &Clock,

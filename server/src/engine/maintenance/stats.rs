@@ -1,13 +1,14 @@
-//! Minute roll-ups for charts: one node counts for all what has settled.
+//! Minute roll-ups for charts: one node counts settled runs and fires for all.
 //!
-//! Promises: each run that has settled is counted once, in the minute in which it ended, however
-//! late it is written down and whatever dies meanwhile; nothing is written per fire, and nothing at
+//! Promises: each settled run is counted once, in the minute in which it ended, however late it is
+//! written and whichever process dies in the meantime; nothing is written per fire, and nothing at
 //! all while nothing happens. Counting follows the change feed a bounded number of runs at a time,
-//! and so catches up with a ledger that was never counted, too. After two days the minutes of an
-//! hour become one: a chart over weeks is as quick as one over days.
+//! so it also catches up with a ledger that was never counted. After two days, the minutes of an
+//! hour are merged into one roll-up: a chart over weeks is as quick as one over days.
 //!
-//! By namespace and not by schedule: a hundred thousand schedules that fire each minute would be
-//! a hundred thousand rows a minute, and a schedule's own history is short enough to be read.
+//! Counts are kept by namespace, not by schedule: a hundred thousand schedules that fire each
+//! minute would need a hundred thousand rows a minute, and a schedule's own history is short enough
+//! to be read.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -34,51 +35,50 @@ use crate::{
     },
 };
 
-/// Whoever has this lease counts.
+/// The node that holds this lease counts.
 const LEASE: &str = "stats";
-/// Between two rounds while there is more to count.
+/// The pause between two rounds while there is more to count.
 const SOON: Duration = Duration::from_millis(200);
-/// So many runs are counted by one transaction ...
+/// Maximum number of runs counted in one transaction ...
 const BATCH: u64 = 5_000;
-/// ... and so many transactions a round has.
+/// ... and of transactions per round.
 const BATCHES: usize = 10;
-/// What came to no run is looked up again: a verdict is written a moment after its time ...
+/// Fires without a run are looked up again: a verdict is written a moment after its time ...
 const MOMENT: TimeDelta = TimeDelta::seconds(5);
-/// ... and now and then much later: so often all of the last minutes are looked up.
+/// ... and occasionally much later: at this interval, all of the recent minutes are looked up.
 const REVISION: TimeDelta = TimeDelta::minutes(5);
 const REVISED: TimeDelta = TimeDelta::minutes(10);
-/// The hours of so many minutes become one roll-up each in one transaction.
+/// The number of minutes whose hours are merged in one transaction.
 const PAST_MINUTES: u64 = 120;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Counts what has settled.
+/// Counts settled runs and fires.
 #[derive(Debug)]
 pub(in crate::engine) struct Stats {
     core: Arc<Core>,
-    /// Whether the last round did not come to the end of the feed.
+    /// Whether the last round did not reach the end of the feed.
     has_more: bool,
-    /// What came to no run lately, as it is written down.
+    /// The recent counts of fires without a run, as written.
     unrun: HashMap<Minute, Unrun>,
-    /// When that was looked up.
+    /// When these were last looked up.
     looked: Option<Looked>,
-    /// Before then all is by the hour.
+    /// Before this time, all roll-ups are hourly.
     hours_until: Option<Timestamp>,
 }
 
-/// When what came to no run was looked up.
+/// When fires without a run were looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Looked {
-    /// The last time.
+    /// The last lookup.
     last: DateTime<Utc>,
     /// When all of it was last looked up.
     revised: DateTime<Utc>,
 }
 
 impl Looked {
-    /// From which minute on to look, and when it will have been looked up then. Each minute is
-    /// looked up while it lasts, right after it, and once more when it has been over for five to
-    /// ten minutes.
+    /// The minute from which to look, and the lookup times afterwards. Each minute is looked up
+    /// while it lasts, right after it, and once more when it has been over for five to ten minutes.
     fn at(before: Option<Self>, now: DateTime<Utc>) -> (Timestamp, Self) {
         let recent = before.filter(|before| before.last <= now && now - before.revised < REVISION);
         let from = recent.map_or(now - REVISED, |recent| recent.last - MOMENT);
@@ -87,14 +87,14 @@ impl Looked {
     }
 }
 
-/// What a round counted.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatsReport {
     /// Runs that had settled.
     pub runs: usize,
-    /// Minutes whose fires that came to no run were written down.
+    /// Minutes whose counts of fires without a run were written.
     pub unrun: usize,
-    /// Hours of which one roll-up was made.
+    /// Hours that were merged into one roll-up.
     pub hours: usize,
 }
 
@@ -103,13 +103,14 @@ impl Stats {
         Self { core, has_more: false, unrun: HashMap::new(), looked: None, hours_until: None }
     }
 
-    /// Counts a batch of the feed; says how many runs had settled, and whether there is more.
+    /// Counts a batch of the feed; returns how many runs had settled, and whether there is more.
     async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
         let end = feed::end_of_runs(store).await?;
-        // It lies before the position where the last rows were removed. New ones come after that.
+        // The end lies before the position where the last rows were removed. New rows come after
+        // that.
         if end <= after {
             return Ok((0, false));
         }
@@ -117,7 +118,7 @@ impl Stats {
         let has_more = runs.len() as u64 == BATCH;
         let until = match runs.last() {
             Some(last) if has_more => Cursor { changed: last.changed, id: last.id },
-            // Nor is what has changed and not settled looked at again.
+            // Changed rows that have not settled are not read again either.
             Some(_) | None => end,
         };
         let counts: Vec<_> = roll_up(&runs).into_iter().collect();
@@ -130,7 +131,7 @@ impl Stats {
         Ok((runs.len(), has_more))
     }
 
-    /// Writes down what came to no run lately, where it is not what is written already.
+    /// Writes the recent counts of fires without a run, if they differ from the written ones.
     async fn note_unrun(
         &mut self,
         tenure: &LeaseTerm,
@@ -159,7 +160,7 @@ impl Stats {
         Ok(news.len())
     }
 
-    /// Makes one roll-up of each hour that is long past; says of how many.
+    /// Merges the minutes of each hour that is long past; returns the number of hours.
     async fn roll_up_hours(
         &mut self,
         tenure: &LeaseTerm,
@@ -196,7 +197,7 @@ impl Service for Stats {
         self.has_more = false;
         let Some(tenure) = lead(&self.core, LEASE, self.core.settings.stats_interval * 3).await?
         else {
-            // Another node may have written since.
+            // Another node may have written in the meantime.
             self.unrun.clear();
             (self.looked, self.hours_until) = (None, None);
             return Ok(report);
@@ -224,12 +225,12 @@ impl Service for Stats {
     }
 }
 
-/// When the minute of an instant begins.
+/// The start of the minute that contains an instant.
 fn minute_of(at: Timestamp) -> Timestamp {
     Timestamp(at.0 - at.0.rem_euclid(MINUTE_MS))
 }
 
-/// What runs that have settled come to, by namespace and minute.
+/// Sums up settled runs by namespace and minute.
 fn roll_up(runs: &[SettledRun]) -> BTreeMap<Minute, Rollup> {
     let mut minutes: BTreeMap<Minute, Rollup> = BTreeMap::new();
     for run in runs {
@@ -281,7 +282,7 @@ mod tests {
             assert!(ages.iter().any(|age| (360..=660).contains(age)), "{minute}: {ages:?}");
         }
         assert!(minutes < 60 * 10, "ten times a minute at most: {minutes}");
-        // A clock that was put back, and a first time.
+        // A clock that was set back, and a first lookup.
         let (since, then) = Looked::at(looked, at(0));
         assert_eq!((since, then), Looked::at(None, at(0)));
     }

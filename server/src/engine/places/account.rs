@@ -1,4 +1,4 @@
-//! Who holds how many places: pure.
+//! Counts which holder has how many places: pure.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::{NoPlace, Room};
 
-/// A party among which places are shared.
+/// A party that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holder {
-    /// Scheme, host and port of an address, or `command:` and a program.
+    /// The scheme, host and port of a URL, or `command:` and a program.
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),
-    /// A namespace: it has a quota, and no share.
+    /// A namespace: it has a quota instead of a share.
     Namespace(Uuid),
 }
 
 impl Holder {
-    /// What it is, in a word.
+    /// Its kind, as a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Origin(_) => "origin",
@@ -39,14 +39,14 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A holder whose runs wait because it has its share.
+/// A holder whose runs wait because it has used up its share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// Which.
+    /// The holder.
     pub holder: Holder,
     /// How many places it holds.
     pub held: usize,
-    /// Since when runs of it wait without a break.
+    /// Since when its runs have been waiting without a break.
     pub since: DateTime<Utc>,
 }
 
@@ -80,7 +80,7 @@ impl Account {
         }
     }
 
-    /// Takes a place for all of `holders`, or notes who has its share.
+    /// Takes a place for all of `holders`, or records which of them has used up its share.
     pub(super) fn take(
         &mut self,
         holders: impl Iterator<Item = Holder>,
@@ -177,7 +177,7 @@ impl Account {
         self.by.get(holder).copied().unwrap_or(0)
     }
 
-    /// How many more places the holder may take now, if no other takes one.
+    /// How many more places the holder may take now, if no other holder takes one.
     fn room_of(&self, holder: &Holder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
         if let Holder::Namespace(id) = holder {
@@ -186,7 +186,7 @@ impl Account {
             let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
             return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
         }
-        // The places that it may take are the first of these: what it may hold shrinks with each.
+        // It may take the first few of these: the limit shrinks with each place that it takes.
         let (mut room, mut more) = (0, free);
         while room < more {
             let middle = room + (more - room).div_ceil(2);
@@ -199,9 +199,9 @@ impl Account {
         room
     }
 
-    /// Whether one that holds so many may have another of the places that are free. It grows with
-    /// the square of these: one alone gets its whole share, and each that comes later leaves a
-    /// larger part of what is left to those behind it.
+    /// Whether a holder with `held` places may take one of the `free` ones. The limit grows with
+    /// the square of the free places: a single holder gets its whole share, and each later one
+    /// leaves a larger part of the rest to those that follow.
     fn may_have(&self, held: usize, free: usize) -> bool {
         let (share, rest) = (self.max_share, 100 - self.max_share);
         held * rest * rest * self.capacity < share * 100 * free * free
@@ -220,7 +220,7 @@ mod tests {
         Holder::Origin(name.into())
     }
 
-    /// Takes as many as it gets.
+    /// Takes as many places as it can get.
     fn fill(account: &mut Account, holder: &Holder) -> usize {
         let mut taken = 0;
         while account.take([holder.clone()].into_iter(), || at(7)).is_ok() {

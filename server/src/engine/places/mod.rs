@@ -1,12 +1,12 @@
 //! The places of a node: each holds one run, or one task of a run of several.
 //!
-//! An origin or a schedule that wants another place gets it if it holds few in comparison with those
-//! that are free then. One that is alone may hold the share of the capacity that `node.max_share`
-//! names; the more are taken, the less each may hold. So a target that hangs never holds the places
-//! that the others need, and a node whose places only one of them wants gives it nearly all.
-//! A namespace has its quota of live runs beside that.
+//! An origin or a schedule that wants another place gets it if it holds few places compared with
+//! the number of free ones. A single holder may take the share of the capacity that
+//! `node.max_share` sets; the more places are taken, the fewer each may hold. So a target that
+//! hangs never takes up the places that others need, and a node whose places only one holder wants
+//! gives it nearly all. In addition, a namespace has its quota of live runs.
 //!
-//! - `account`: who holds how many places; pure
+//! - `account`: which holder has how many places; pure
 
 mod account;
 
@@ -20,14 +20,14 @@ use self::account::Account;
 pub use self::account::{HeldBack, Holder};
 use crate::clock::Clock;
 
-/// Whose place it is.
+/// The holders for which a place is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Claim {
-    /// Where the run's first task goes, if that is known before the run.
+    /// The target of the run's first task, if it is known before the run.
     pub(in crate::engine) origin: Option<Arc<str>>,
     /// The schedule, if one was involved.
     pub(in crate::engine) schedule: Option<Uuid>,
-    /// The tenant.
+    /// The namespace.
     pub(in crate::engine) namespace: Uuid,
 }
 
@@ -39,12 +39,12 @@ impl Claim {
     }
 }
 
-/// Why a run gets no place now.
+/// Why a run cannot get a place now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum NoPlace {
-    /// All are taken.
+    /// All places are taken.
     Full,
-    /// The holder has its share.
+    /// The holder has used up its share.
     Share(Holder),
 }
 
@@ -67,22 +67,22 @@ pub(in crate::engine) struct HeldPlace {
     places: Places,
 }
 
-/// What a look for waiting runs may ask for.
+/// What a look for waiting runs may take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Room {
-    /// Places that are free.
+    /// The number of free places.
     pub(in crate::engine) free: usize,
     /// Whether runs of some holder wait for its share.
     pub(in crate::engine) is_held_back: bool,
-    /// How many places those holders may take that have room again.
+    /// How many places the holders may take that have room again.
     pub(in crate::engine) of_held_back: usize,
-    /// Those holders that have none.
+    /// The holders that have no room.
     pub(in crate::engine) full: Vec<Holder>,
 }
 
 impl Places {
-    /// So many, of which one origin or schedule may hold `max_share` percent, and a namespace the
-    /// usual quota.
+    /// Creates `capacity` places, of which one origin or schedule may hold `max_share` per cent; a
+    /// namespace has the `usual` quota unless it has its own.
     pub(in crate::engine) fn new(capacity: usize, max_share: u32, usual: Option<i64>) -> Self {
         let mut account = Account::new(capacity, max_share);
         account.set_quotas(usual, [], []);
@@ -90,7 +90,7 @@ impl Places {
         Self { inner: Arc::new(Inner { account, freed: Notify::new() }) }
     }
 
-    /// A place for the claim, if there is one and its holders have not had their share.
+    /// Takes a place for the claim, if one is free and its holders have not used up their share.
     pub(in crate::engine) fn take(
         &self,
         claim: &Claim,
@@ -100,7 +100,7 @@ impl Places {
         Ok(HeldPlace { claim: claim.clone(), places: self.clone() })
     }
 
-    /// Waits for such a place.
+    /// Waits for a place.
     pub(in crate::engine) async fn wait(&self, claim: &Claim, clock: &Clock) -> HeldPlace {
         loop {
             let freed = self.inner.freed.notified();
@@ -111,28 +111,28 @@ impl Places {
         }
     }
 
-    /// Since when runs wait although all places are held, if that is so.
+    /// Since when runs have been waiting because all places are held, if they are.
     pub fn full_since(&self) -> Option<DateTime<Utc>> {
         self.account().full_since()
     }
 
-    /// No run waits for a place any more, whoever holds them.
+    /// Records that no run waits for a place, whichever holder has them.
     pub(in crate::engine) fn forget_full(&self) {
         self.account().forget_full();
     }
 
-    /// What there is room for.
+    /// The room that is available.
     pub(in crate::engine) fn room(&self) -> Room {
         self.account().room()
     }
 
-    /// None of the holders' runs wait any more but those of `full`.
+    /// Records that no runs wait for a share, except those of `but`.
     pub(in crate::engine) fn forget_held_back(&self, but: &[Holder]) {
         self.account().forget_held_back(but);
     }
 
-    /// The quota of live runs of namespaces: the usual one, those that are otherwise, and how many
-    /// runs are live on other nodes.
+    /// Sets the namespaces' quotas of live runs: the default, the exceptions, and how many runs are
+    /// live on other nodes.
     pub(in crate::engine) fn set_quotas(
         &self,
         usual: Option<i64>,
@@ -143,17 +143,17 @@ impl Places {
         self.inner.freed.notify_waiters();
     }
 
-    /// How many there are.
+    /// The number of places.
     pub fn capacity(&self) -> usize {
         self.account().capacity()
     }
 
-    /// How many are held.
+    /// The number of held places.
     pub fn held(&self) -> usize {
         self.account().held()
     }
 
-    /// Whose runs wait for their share, those that hold most first.
+    /// The holders whose runs wait for a share, those that hold most first.
     pub fn held_back(&self) -> Vec<HeldBack> {
         self.account().held_back()
     }
@@ -170,7 +170,7 @@ impl Default for Places {
 }
 
 impl HeldPlace {
-    /// Whose it is.
+    /// The claim that it is counted for.
     pub(in crate::engine) fn claim(&self) -> &Claim {
         &self.claim
     }

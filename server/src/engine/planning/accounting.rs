@@ -1,11 +1,11 @@
-//! What becomes of the instants that nobody claimed when a pause ends.
+//! Accounts for unclaimed instants when a pause ends.
 //!
-//! A pause leaves the cursor where it was. Its end writes a row for each instant since (or one for
-//! a range, when they are many) and moves the cursor behind them, and enables the schedule again in
-//! the transaction that writes the last of them; so the ledger has no gap, and a resumed schedule
-//! never fires "missed" runs that nobody asked for. A pause that was to end at some moment ends
-//! there, however late somebody comes to it: what comes from then on is claimed like anything that
-//! fell due while nobody was there.
+//! A pause leaves the cursor in place. Its end writes a row for each instant since then (or one row
+//! for a range, if there are many) and moves the cursor past them; the transaction that writes the
+//! last row also enables the schedule again. So the ledger has no gap, and a resumed schedule never
+//! fires missed runs that the user did not request. A pause with a set end ends at that instant,
+//! however late a node processes it: later instants are claimed like those that fell due during an
+//! outage.
 
 use std::sync::Arc;
 
@@ -35,31 +35,32 @@ use crate::{
     },
 };
 
-/// The rows that account for some instants, and where the cursor stands behind them.
+/// The rows that account for a range of instants, and the new position of the cursor.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// In order.
+    /// The rows, in order.
     pub fires: Vec<NewFire>,
     /// The cursor.
     pub advance: Advance,
 }
 
-/// So many rows one transaction writes at the end of a pause, or a few more; the rest is the next
-/// one's.
+/// The approximate maximum number of rows that one transaction writes at the end of a pause; the
+/// rest is left to the next one.
 const MAX_ROWS: usize = 1_000;
 
-/// How far the end of a pause has come.
+/// How far the end of a pause has been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many rows were written.
+    /// The number of rows written.
     pub rows: usize,
-    /// Whether it is over; else there is more to account for, and the schedule is paused still.
+    /// Whether it is complete; otherwise there is more to account for, and the schedule is still
+    /// paused.
     pub is_done: bool,
 }
 
-/// Goes on with the end of a schedule's pause inside `tx`: accounts for the instants that fell into
-/// it by `catch_up`, and enables the schedule behind the last of them. Fires that are to run become
-/// intents that the planner takes up: wake it after the commit.
+/// Continues the end of a schedule's pause inside `tx`: accounts for the instants within the pause
+/// according to `catch_up`, and enables the schedule after the last of them. Fires that should run
+/// become intents for the planner: wake it after the commit.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
@@ -93,50 +94,50 @@ pub async fn resume(
     Ok(done(rows))
 }
 
-/// What the end of a pause writes, part by part.
+/// The rows for the end of a pause, part by part.
 ///
-/// It accounts for what fell into the pause and for nothing else: where the pause was to end by
-/// itself and that moment has passed, the cursor stands at the first instant from there on, and the
-/// next claim asks the schedule's own policies about it.
+/// It accounts only for instants within the pause. If the pause had a set end that has passed, the
+/// cursor moves to the first instant from there on, and the next claim applies the schedule's own
+/// policies to it.
 #[derive(Clone, Debug)]
 pub struct PauseEnd {
-    /// As the parts leave it.
+    /// The schedule as updated by the parts so far.
     schedule: DueSchedule,
     timetable: Timetable,
     now: DateTime<Utc>,
-    /// The last instant that may have fallen into the pause.
+    /// The last instant that may be within the pause.
     through: DateTime<Utc>,
-    /// The next instant behind what is accounted for; none if none is left.
+    /// The next instant after those accounted for; `None` if none is left.
     cursor: Option<Timestamp>,
     is_done: bool,
 }
 
 impl PauseEnd {
-    /// The end of that schedule's pause at `now`.
+    /// Prepares the end of a schedule's pause at `now`.
     pub fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let through = paused_through(&schedule, now);
         let cursor = Some(schedule.next_scheduled_at);
         Self { schedule, timetable, now, through, cursor, is_done: false }
     }
 
-    /// Whether all of it is accounted for.
+    /// Whether everything is accounted for.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Whether the next part is older than the catch-up window, and so the same however the
+    /// Whether the next part is older than the catch-up window, so that it is the same however the
     /// schedule is resumed.
     pub fn is_old(&self) -> bool {
         let window = self.now - plan_policy(&self.schedule).window;
         !self.is_done && before_cursor(&self.schedule) < window.min(self.through)
     }
 
-    /// The next instant behind what is accounted for; none if none is left.
+    /// The next instant after those accounted for; `None` if none is left.
     pub fn cursor(&self) -> Option<DateTime<Utc>> {
         self.cursor.map(Timestamp::utc)
     }
 
-    /// The next part, around the instants that have a row already.
+    /// The next part, without the instants that already have a row.
     pub async fn next_part<C: ConnectionTrait>(
         &mut self,
         store: &Store,
@@ -163,7 +164,7 @@ impl PauseEnd {
     }
 }
 
-/// A schedule's timetable with its calendars, or why there is none.
+/// A schedule's timetable including its calendars, or why it cannot be built.
 pub async fn timetable<C: ConnectionTrait>(
     timings: &timetable::Cache,
     connection: &C,
@@ -187,13 +188,13 @@ pub(crate) async fn write(
     Ok(store.advance_cursors(tx, &advances).await?)
 }
 
-/// The instant before the first that is not accounted for.
+/// The instant before the first one that is not accounted for.
 pub(crate) fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
     schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
 }
 
-/// The last instant up to `now` that a schedule's pause covers: one that was to end by itself, and
-/// has, covers none from its end on.
+/// The last instant up to `now` that a schedule's pause covers: a pause with a set end covers no
+/// instant from that end on.
 pub(crate) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> DateTime<Utc> {
     let until = schedule.paused_until.map(|until| until.utc() - TimeDelta::milliseconds(1));
     until.map_or(now, |until| until.min(now))
@@ -210,8 +211,8 @@ pub(crate) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Ut
     NewFire { made_up_for, ..new_fire(schedule, entry, why, now) }
 }
 
-/// What the ledger says of an entry that is to run: an intent that nobody owns yet; or, as a claim
-/// would say, that it is too late for it.
+/// The ledger's verdict for an entry that should run: an unowned intent, or missed if it is too
+/// late, as in a claim.
 pub(crate) fn promised(
     schedule: &DueSchedule,
     entry: &Entry,
@@ -224,7 +225,7 @@ pub(crate) fn promised(
     (Verdict::Pending, Reason::AwaitingHandoff)
 }
 
-/// The row of an entry that nobody owns.
+/// The row of an unowned entry.
 pub(crate) fn new_fire(
     schedule: &DueSchedule,
     entry: Entry,
@@ -250,16 +251,16 @@ pub(crate) fn new_fire(
     }
 }
 
-/// So many pauses end in one transaction: pauses that end at one moment cost a commit for each
-/// fifty of them, and what else is due comes between.
+/// How many pauses end in one transaction: if many pauses end at the same time, each commit handles
+/// fifty, and other due work runs in between.
 const TOGETHER: u64 = 50;
 
-/// So many are tried one by one where some cannot be resumed.
+/// How many are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
-/// Resumes schedules whose pause was to end by now, those that have waited longest first; says how
-/// many those were. There may be more. One that cannot be resumed, or that somebody else is at,
-/// holds up no other.
+/// Resumes schedules whose pause should have ended by now, longest overdue first; returns how many
+/// there were. There may be more. A schedule that cannot be resumed, or that another transaction
+/// has locked, does not hold up the others.
 pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,
@@ -296,7 +297,7 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         let skip = misfire::CatchUp::Skip;
         rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
         resumed += 1;
-        // What was not come to is over in the next round, too.
+        // The remaining ones are handled in the next round.
         if rows >= MAX_ROWS {
             break;
         }
@@ -311,7 +312,7 @@ async fn resume_if_over(
     now: DateTime<Utc>,
 ) -> Result<bool, EngineError> {
     let tx = core.store.begin().await?;
-    // Since it was found, somebody may have given the pause another end, or none.
+    // Since the query, a user may have changed or removed the end of the pause.
     let is_over = core.store.lock_pause_if_over(&tx, schedule, now.into()).await?;
     if !is_over || core.has_other_zones(&tx).await? {
         tx.rollback().await?;

@@ -1,9 +1,9 @@
-//! How many fires a schedule has left, if it was given a number.
+//! How many fires a schedule has left, if it has a limited number.
 //!
-//! What counts are the fires that start or are on their way to it: handed over at once, waiting
-//! for their turn, buffered. One that is skipped, missed or collapsed does not count, nor does a
-//! run by hand. It counts when it is claimed, in the statement that moves the cursor, and is not
-//! given back if the hand-off refuses it afterwards.
+//! A fire counts if it starts or will start: handed over at once, waiting for its turn, or
+//! buffered. Skipped, missed and collapsed fires do not count, nor do manual runs. A fire counts
+//! when it is claimed, in the statement that moves the cursor, and stays counted if the hand-off
+//! refuses it afterwards.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::claims::{Advance, DueSchedule, NewFire};
 
-/// Cuts off the fires behind the last one that the schedule may have; gives the first of those.
+/// Cuts off the fires beyond the schedule's limit; returns the first of those.
 pub(in crate::engine) fn cut_off(
     schedule: &DueSchedule,
     fires: &mut Vec<NewFire>,
@@ -32,7 +32,7 @@ pub(in crate::engine) fn counted(fires: &[NewFire]) -> i64 {
     i64::try_from(fires.iter().filter(|fire| counts(fire)).count()).unwrap_or(i64::MAX)
 }
 
-/// Takes off again what was not written, because the slot was taken.
+/// Subtracts fires that were not written because their slot was taken.
 pub(in crate::engine) fn discount(
     advances: &mut [Advance],
     fires: &[NewFire],
@@ -117,7 +117,7 @@ mod tests {
         (0..).zip(verdicts).map(fire).collect()
     }
 
-    /// How many are kept, and the first that is cut off.
+    /// How many are kept, and the first one that is cut off.
     fn cut(most: Option<i64>, count: i64, verdicts: &[Verdict]) -> (usize, Option<i64>) {
         let mut fires = fires(verdicts);
         let first = cut_off(&schedule(most, count), &mut fires);

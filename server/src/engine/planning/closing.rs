@@ -1,7 +1,7 @@
-//! What becomes of the instants that nobody claimed when a timing ends: by an edit or a deletion.
+//! Accounts for unclaimed instants when a timing ends because of an edit or a deletion.
 //!
-//! None of them runs any more, and none is lost. All of it is written by the transaction that ends
-//! the timing; where that would be much, what is older than the catch-up window is written before.
+//! None of these instants will run, and none is lost. The transaction that ends the timing writes
+//! all rows; if there would be many, those older than the catch-up window are written beforehand.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -29,34 +29,35 @@ const MS: TimeDelta = TimeDelta::milliseconds(1);
 /// What ends a schedule's timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Another timing takes its place.
+    /// Another timing replaces it.
     Edited,
-    /// The schedule goes.
+    /// The schedule is deleted.
     Deleted,
 }
 
-/// A timing that ends, or gives way to another.
+/// A timing that ends or is replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closing {
-    /// Whose timing it is.
+    /// The schedule.
     pub(crate) schedule_id: Uuid,
     /// Whether the schedule is paused.
     pub(crate) is_paused: bool,
     pub(crate) ending: Ending,
-    /// Up to where instants are accounted for.
+    /// The instant up to which instants are accounted for.
     pub(crate) until: DateTime<Utc>,
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Accounts inside `tx` for what a schedule's timing named and nobody claimed, up to `until`, which is
-/// `now` or somewhat before. The timing is over then: the cursor is taken away, and whoever comes
-/// with another one sets it.
+/// Accounts inside `tx` for the unclaimed instants of a schedule's timing up to `until`, which is
+/// `now` or slightly earlier. The timing has then ended: the cursor is removed, and the caller sets
+/// a new one with a new timing.
 ///
-/// That is as much as a catch-up window holds, for what lies before it was [shortened](shorten): 30
-/// days at the most. Its rows are not its instants but the ranges between the boundaries of calendars,
-/// of which a schedule names eight with a hundred windows each: 48,000 in the worst case, a handful in
-/// any other. It must be one transaction with the change: until that is valid, the schedule's policy
-/// may still make runs of what is within the window, and an order that fails decides nothing.
+/// This covers at most one catch-up window, 30 days, because earlier instants were
+/// [shortened](shorten). There is one row for each range between calendar boundaries, not one per
+/// instant: at worst 48,000, with eight calendars of a hundred windows each, and usually a handful.
+/// It must happen in the same transaction as the change: until the change is committed, the
+/// schedule's policy may still create runs within the window, and a failed request must have no
+/// effect.
 pub(crate) async fn close(
     store: &Store,
     timings: &timetable::Cache,
@@ -66,10 +67,10 @@ pub(crate) async fn close(
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(());
     };
-    // What cannot be read names no instants.
+    // A timing that cannot be read has no instants.
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
-    // Late beyond the grace, it was missed; up to then it was somebody's to claim, until now.
+    // An instant beyond the grace period was missed; a later one could still be claimed until now.
     let late = (now - policy.grace - MS).min(until);
     let mut stretches = vec![(late, Stretch::Missed), (until, Stretch::Waiting(ending))];
     if is_paused {
@@ -99,10 +100,10 @@ pub(crate) async fn close(
     write(store, tx, Account { fires, advance }, now).await
 }
 
-/// Accounts inside `tx` for a part of what is older than the schedule's catch-up window, if that is
-/// more than a part; says whether it was. What ends the timing then has not much left to
-/// [close] in its own transaction. No policy makes a run of what is that old, so nothing is
-/// decided that would come otherwise if the timing stayed.
+/// Accounts inside `tx` for one part of the instants older than the schedule's catch-up window, if
+/// there is more than one part; returns whether there was. The transaction that ends the timing
+/// then has little left to [close]. No policy runs instants that old, so the result is the same as
+/// if the timing stayed.
 pub(crate) async fn shorten(
     store: &Store,
     timings: &timetable::Cache,
@@ -134,19 +135,19 @@ pub(crate) async fn shorten(
     Ok(true)
 }
 
-/// What instants that nobody claimed have in common.
+/// What a stretch of unclaimed instants has in common.
 #[derive(Clone, Copy)]
 enum Stretch {
     /// They fell into a pause.
     Paused,
-    /// They are late beyond the grace.
+    /// They are late beyond the grace period.
     Missed,
-    /// They were somebody's to claim until this.
+    /// They could be claimed until the timing ended.
     Waiting(Ending),
 }
 
 impl Stretch {
-    /// The row of an entry of which nothing runs.
+    /// The row of an entry that will not run.
     fn fire(self, schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
         let why = match (self, entry.fate) {
             (Self::Paused, _) => return paused_fire(schedule, entry, now),
@@ -165,9 +166,9 @@ impl Stretch {
     }
 }
 
-/// The instant behind which a timing that takes the place of another begins: now. Where the clock
-/// has been stepped back, the old timing's instants are accounted for beyond that, and the new one
-/// begins behind them: else it would name instants that lie in rows of the ledger already.
+/// The instant after which a replacement timing begins: now. If the clock has been stepped back,
+/// the old timing's instants are accounted for beyond now, and the new timing begins after them:
+/// otherwise it would have instants that already lie within rows of the ledger.
 pub(crate) async fn begin(
     store: &Store,
     tx: &DatabaseTransaction,

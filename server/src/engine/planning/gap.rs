@@ -1,10 +1,10 @@
-//! The gap between a schedule's cursor and an instant that nobody has claimed, part by part.
+//! The gap of unclaimed instants between a schedule's cursor and a given instant, part by part.
 //!
 //! A part has about as many rows as one transaction should write, and ends where the next one
-//! begins: what a year of pause leaves under a calendar of many windows is written by many
-//! transactions, and after each of them the ledger has no gap before the cursor. What is older than
-//! the schedule's catch-up window is a part of its own: it never runs, so its fate is the same
-//! whoever decides it, and it may be written ahead of whatever asks for the rest.
+//! begins: a year's pause under a calendar with many windows is written by many transactions, and
+//! after each of them the ledger has no gap before the cursor. Instants older than the schedule's
+//! catch-up window form a separate part: they never run, so the result is the same for every
+//! caller, and the part may be written in advance.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -16,22 +16,22 @@ use timetable::{
 
 use crate::store::{Store, StoreError, claims::DueSchedule};
 
-/// So many instants that have a row already a part goes around.
+/// Maximum number of already-recorded instants that one part skips.
 const MAX_TAKEN: usize = 1_000;
 
-/// What becomes of some instants that follow each other.
+/// The decisions for a range of consecutive instants.
 #[derive(Debug)]
 pub(in crate::engine) struct Part {
-    /// In order, without those that have a row already.
+    /// In order, without those that already have a row.
     pub(in crate::engine) entries: Vec<Entry>,
     /// The last instant of the part, if there is one.
     pub(in crate::engine) last: Option<Timestamp>,
-    /// The next instant behind it. It may belong to the gap still.
+    /// The next instant after the part. It may still belong to the gap.
     pub(in crate::engine) next: Option<Fire>,
 }
 
-/// The first part of the instants in `(after, until]`. The schedule is locked or only looked at:
-/// a backfill does not wait for the cursor, and goes around what is locked.
+/// The first part of the instants in `(after, until]`. The schedule may be locked or only read: a
+/// backfill does not wait for the cursor, and skips locked rows.
 pub(in crate::engine) async fn part<C: ConnectionTrait>(
     store: &Store,
     connection: &C,
@@ -56,7 +56,8 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
         if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {
             plan = plan.before(timetable, end);
         } else {
-            // Those that run begin together. They are few, and so is what lies between them.
+            // The runs among them start together. They are few, and so are the instants between
+            // them.
             around = taken(None).await?;
         }
     }

@@ -1,8 +1,7 @@
-//! Why a fire was not claimed when it was due: the facts that a claim knows, and the words that the
-//! ledger keeps of them.
+//! Why a fire was claimed late: the facts that a claim knows, and the text that the ledger stores.
 //!
-//! A fact is told only where it is known. A fire that was late for another reason says how late it
-//! was and nothing else.
+//! A cause is stated only if it is known. A fire that was late for another reason states only how
+//! late it was.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use timetable::misfire::{Entry, Fate, ON_TIME};
@@ -20,7 +19,7 @@ pub(in crate::engine) struct Lateness {
 }
 
 impl Lateness {
-    /// What is known at `now`; none where no entry is late, which is nearly always.
+    /// The facts at `now`; `None` if no entry is late, which is the usual case.
     pub(in crate::engine) async fn of<'a>(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -34,7 +33,7 @@ impl Lateness {
         Ok(Some(Self { failing_since: core.rounds.failing_since(), gap }))
     }
 
-    /// What kept the fire of an entry, if it was late and that is known.
+    /// What delayed the fire of an entry, if it was late and the cause is known.
     pub(in crate::engine) fn of_entry(&self, entry: &Entry, now: DateTime<Utc>) -> Option<String> {
         if !is_late(entry, now) {
             return None;
@@ -95,10 +94,10 @@ mod tests {
         let told = known.of_entry(&entry(30), second(71));
         let from_to = "no scheduler was running from 1970-01-01T00:00:10Z to 1970-01-01T00:01:10Z";
         assert_eq!(told.as_deref(), Some(from_to));
-        // Another one was there, or this one: nothing is claimed of either.
+        // Another node, or this one, was there: no cause is stated.
         assert_eq!(known.of_entry(&entry(5), second(71)), None);
         assert_eq!(known.of_entry(&entry(75), second(90)), None);
-        // It is in time.
+        // It is on time.
         assert_eq!(known.of_entry(&entry(30), second(32)), None);
     }
 

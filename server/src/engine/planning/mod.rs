@@ -1,12 +1,13 @@
-//! What becomes of instants: each at which a schedule is due gets its row in the ledger.
+//! Decides on due instants: each instant at which a schedule is due gets its row in the ledger.
 //!
-//! - `planner`: claims what is due; `lateness`: why that was late
-//! - `accounting`: closes the ledger's gap after a pause, `closing` at an edit; both `gap` by part
-//! - `allowance`: counts the fires of schedules that may have only so many
-//! - `buffer`: keeps the fires that wait for runs in their way, and hands on the next when these have
-//!   settled
-//! - `backfill`: runs instants of the past that somebody ordered
-//! - `zones`: computes anew what is to come when the rules of zones change
+//! - `planner`: claims due schedules; `lateness`: why a claim was late
+//! - `accounting`: closes the gap in the ledger after a pause, `closing` at an edit; both `gap` by
+//!   part
+//! - `allowance`: counts the fires of schedules with a limited number of fires
+//! - `buffer`: keeps fires that wait for a blocking run, and releases the next one when that run
+//!   has settled
+//! - `backfill`: runs past instants on request
+//! - `zones`: recomputes upcoming instants when zone rules change
 
 pub mod accounting;
 pub(crate) mod allowance;

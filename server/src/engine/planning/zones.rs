@@ -1,17 +1,19 @@
-//! Zones: all nodes schedule by one release of the zone data, the newest that a living scheduler has.
+//! Zones: all nodes schedule by one release of the zone data, the newest that a live scheduler has.
 //!
-//! Promises: no cursor is moved by other rules than those; when they change, the cursors that were
-//! computed by the former are computed anew. So an instant that newer rules bring forward is not
-//! passed over, and one that they put off comes when it is to.
+//! Promises: no cursor is moved by other rules than those; when the rules change, cursors that were
+//! computed by the old ones are recomputed. So an instant that newer rules bring forward is not
+//! skipped, and one that they delay fires at its new time.
 //!
-//! The database says which release it is (`store::zone_rules`), and each transaction that moves a
-//! cursor by the rules of its zone asks whether it is this node's. A node that has the newest and
-//! finds another one there writes its own, which waits for whoever is computing by the former. One
-//! whose data is older than that of a living scheduler stands back (`cluster::Standing`) until it
-//! has left; then it goes on by what it has, and computes the cursors anew likewise.
+//! The database records the release (`store::zone_rules`), and each transaction that moves a cursor
+//! by its zone's rules checks whether it is this node's. A node that has the newest release and
+//! finds another one there writes its own; this waits for transactions that compute by the old one.
+//! A node whose data is older than a live scheduler's does not schedule (`NodeReadiness::OldZones`)
+//! until that scheduler has left; then it continues with its own data, and recomputes the cursors
+//! in the same way.
 //!
-//! Only where a cursor belongs elsewhere something is written, and only if nobody has moved it
-//! since. What nodes have checked is in the same row: a restart reads no schedule for it.
+//! Only cursors that change are written, and only if they have not been moved in the meantime. The
+//! same row records which release the cursors were checked by, so a restart need not read every
+//! schedule.
 
 use std::sync::Arc;
 
@@ -36,12 +38,13 @@ use crate::{
 };
 
 const LEASE: &str = "zones";
-/// So many schedules are looked at together.
+/// How many schedules are checked together.
 const PAGE: u64 = 1_000;
-/// No change of rules moves an instant by more: what lies further back is no cursor's place.
+/// No change of rules moves an instant by more than this: a cursor is never placed further back.
 const FURTHEST: TimeDelta = TimeDelta::hours(26);
 
-/// Has the nodes schedule by this node's zone data before it does anything, if that is its to say.
+/// Adopts this node's zone data for all nodes before this node does any work, if its data is the
+/// newest.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -54,20 +57,20 @@ pub(in crate::engine) async fn enter(
     Ok(())
 }
 
-/// What the nodes schedule by.
+/// The rules by which the nodes schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rules {
-    /// This data, and all cursors have been computed by it.
+    /// This node's data, and all cursors have been computed by it.
     Checked,
-    /// This data, and cursors may have been computed by other.
+    /// This node's data, but some cursors may have been computed by another release.
     Unchecked,
-    /// This data from now on.
+    /// This node's data, just adopted.
     Adopted,
     /// Newer data: this node is about to learn of it.
     Newer,
 }
 
-/// Has the nodes schedule by `own` data, if they do not yet.
+/// Adopts the `own` data for all nodes, if it is not in use yet.
 async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, EngineError> {
     let rules = store.zone_rules().await?;
     match &rules {
@@ -76,7 +79,7 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, Eng
             return Ok(if is_checked { Rules::Checked } else { Rules::Unchecked });
         }
         Some(rules) => {
-            // What the last heartbeat told may be of a time before a newer node had joined.
+            // The last heartbeat may predate a newer node that has joined.
             let fleet = cluster.fleet(store).await?;
             let newest = fleet.zone_data(cluster.suspect_after());
             if newest.is_some_and(|newest| timetable::is_later_release(newest, own)) {
@@ -95,23 +98,23 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, Eng
     Ok(Rules::Adopted)
 }
 
-/// Sees to it that cursors are where the zone data of the nodes has them.
+/// Makes sure that cursors match the zone data in use.
 #[derive(Debug)]
 pub(in crate::engine) struct Zones {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct ZonesReport {
-    /// Schedules whose cursor was computed anew.
+    /// Schedules whose cursor was recomputed.
     checked: usize,
-    /// Those of them that it moved.
+    /// Schedules whose cursor was moved by this.
     moved: u64,
 }
 
 impl Zones {
-    /// Looks at all schedules.
+    /// Checks all schedules.
     async fn check(&self, own: &str, report: &mut ZonesReport) -> Result<(), EngineError> {
         let core = &self.core;
         let term = core.settings.heartbeat_interval * 3;
@@ -136,7 +139,8 @@ impl Zones {
         Ok(())
     }
 
-    /// In a transaction that holds no schedule: it waits for all who compute by these rules.
+    /// In a transaction that locks no schedule: it waits for all transactions that compute by these
+    /// rules.
     async fn note_checked(&self, own: &str, tenure: &LeaseTerm) -> Result<(), EngineError> {
         let core = &self.core;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
@@ -146,20 +150,20 @@ impl Zones {
     }
 
     fn moved(&self, placed: &Placed) -> Option<Replaced> {
-        // One that is not understood any more says so when it is claimed.
+        // If a timing can no longer be parsed, its claim reports it.
         let timetable = self.core.timings.timetable(&definition(&placed.schedule)).ok()?;
         moved(placed, &timetable)
     }
 }
 
-/// Where the cursor belongs, if that is elsewhere: at the first instant behind what is accounted for,
-/// but not before the definition began, nor far from where it is.
+/// Where the cursor belongs, if that differs: at the first instant after those accounted for, but
+/// not before the definition began, nor far from its present place.
 fn moved(placed: &Placed, timetable: &Timetable) -> Option<Replaced> {
     let schedule = &placed.schedule;
     let cursor = schedule.next_scheduled_at.utc();
     let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
     let began = schedule.updated_at.utc();
-    // What was to come before the last change is still to be accounted for.
+    // Instants due before the last change still have to be accounted for.
     let began = if cursor > began { began } else { before(cursor) };
     let accounted = placed.last_fire_at.map(|at| at.utc());
     let behind = began.max(before(cursor - FURTHEST)).max(accounted.unwrap_or(began));
@@ -190,7 +194,7 @@ impl Service for Zones {
         match adopt(&core.store, &core.cluster, &own).await? {
             Rules::Checked | Rules::Newer => return Ok(report),
             Rules::Unchecked => {}
-            // Nobody could claim until now.
+            // No node could claim until now.
             Rules::Adopted => core.signals.wake_planner(),
         }
         self.check(&own, &mut report).await?;

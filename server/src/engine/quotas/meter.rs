@@ -11,8 +11,8 @@ use crate::model::{OwnQuotas, Quotas};
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// What this node has counted of each namespace, against its quotas. Cheap to clone; clones share
-/// one count. A restart begins anew, and each node counts for itself.
+/// This node's counts per namespace, against its quotas. Cheap to clone; clones share the counts. A
+/// restart begins at zero, and each node counts only its own use.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     inner: Arc<Mutex<Inner>>,
@@ -24,11 +24,11 @@ struct Inner {
     own: HashMap<Uuid, OwnQuotas>,
     names: HashMap<String, Uuid>,
     fires: HashMap<Uuid, Window>,
-    /// By the names of the namespaces: attempts know these.
+    /// By namespace name, which is what attempts know.
     log: HashMap<String, Window>,
 }
 
-/// What was counted since the begin of a minute or a day.
+/// The count since the start of a minute or a day.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     number: i64,
@@ -36,7 +36,7 @@ struct Window {
 }
 
 impl Window {
-    /// Takes up to `wanted` of what is left of `limit` in the window of that number.
+    /// Takes up to `wanted` units of what is left of `limit` in the window with this number.
     fn take(&mut self, number: i64, wanted: i64, limit: i64) -> i64 {
         if self.number != number {
             *self = Self { number, used: 0 };
@@ -56,7 +56,7 @@ impl Meter {
         Self { inner: Arc::new(Mutex::new(Inner { usual, ..Inner::default() })) }
     }
 
-    /// Remembers what was set for namespaces: key, name, quotas.
+    /// Sets the namespaces' own quotas: id, name, quotas.
     pub(in crate::engine) fn set(&self, own: impl IntoIterator<Item = (Uuid, String, OwnQuotas)>) {
         let mut inner = self.lock();
         (inner.own, inner.names) = (HashMap::new(), HashMap::new());
@@ -66,17 +66,17 @@ impl Meter {
         }
     }
 
-    /// What holds for a namespace.
+    /// The quotas of a namespace.
     pub fn quotas(&self, namespace: Uuid) -> Quotas {
         self.lock().quotas(namespace)
     }
 
-    /// What holds for those for which nothing was set.
+    /// The quotas of namespaces without their own.
     pub(in crate::engine) fn usual(&self) -> Quotas {
         self.lock().usual
     }
 
-    /// Counts fires of a namespace that are to start; says how many of them may.
+    /// Counts fires of a namespace that should start; returns how many may.
     pub(in crate::engine) fn take_fires(
         &self,
         namespace: Uuid,
@@ -89,7 +89,7 @@ impl Meter {
         inner.fires.entry(namespace).or_default().take(minute, wanted, limit)
     }
 
-    /// Counts a line of a namespace's log; gives the quota if that is used up.
+    /// Counts a log line of a namespace; returns the quota as an error if it is used up.
     pub(in crate::engine) fn take_log(
         &self,
         namespace: &str,
@@ -108,17 +108,18 @@ impl Meter {
             Some(window) => window,
             None => inner.log.entry(namespace.to_owned()).or_default(),
         };
-        // Part of a line is of no use: its last bytes use the quota up.
+        // Part of a line would be useless: the line that does not fit uses up the rest of the
+        // quota.
         if window.take(day, bytes, limit) == bytes { Ok(()) } else { Err(limit) }
     }
 
-    /// How many bytes of log of a namespace this node has counted today.
+    /// How many bytes of a namespace's log this node has counted today.
     pub fn log_bytes(&self, namespace: &str, now: DateTime<Utc>) -> i64 {
         let day = now.timestamp_millis().div_euclid(DAY_MS);
         self.lock().log.get(namespace).map_or(0, |window| window.used(day))
     }
 
-    /// How many fires of a namespace this node has started in this minute.
+    /// How many fires of a namespace this node has started this minute.
     pub fn fires(&self, namespace: Uuid, now: DateTime<Utc>) -> i64 {
         let minute = now.timestamp_millis().div_euclid(MINUTE_MS);
         self.lock().fires.get(&namespace).map_or(0, |window| window.used(minute))

@@ -1,11 +1,11 @@
 //! Quotas: how much of the server one namespace may use.
 //!
-//! Each namespace has the quotas of the configuration, but for those that an administrator has set
-//! for it. What is saved is refused over the quota, in the transaction that would write it; fires
-//! over it are skipped when they are claimed, and accounted for; runs over it wait; lines of the log
-//! over it are left out. What a node counts itself lies in memory: no claim asks the database.
+//! Each namespace has the configured default quotas, except for those that an administrator has set
+//! for it. A save that exceeds a quota is refused in the transaction that would write it; excess
+//! fires are skipped when they are claimed, and accounted for; excess runs wait; excess log lines
+//! are dropped. A node's own counts are kept in memory: no claim queries the database for them.
 //!
-//! - `meter`: what this node has counted of each namespace
+//! - `meter`: this node's counts per namespace
 
 mod meter;
 

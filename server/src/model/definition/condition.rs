@@ -20,7 +20,7 @@ pub enum Condition {
     Error,
     /// The program exited with one of these codes.
     Exit(RangeInclusive<u16>),
-    /// The answer had one of these statuses.
+    /// The response had one of these statuses.
     Status(RangeInclusive<u16>),
 }
 
@@ -29,12 +29,12 @@ pub enum Condition {
 #[error("{0:?} is no condition; write {HELP}")]
 pub struct NoCondition(String);
 
-/// What a condition may be.
+/// The valid conditions.
 const HELP: &str =
     "timeout, failure, error, or a code or range such as \"exit 75\" or \"status 500-599\"";
 
 impl Condition {
-    /// Whether an attempt that ended in `state` with `output` is such a failure.
+    /// Whether an attempt that ended in `state` with `output` failed in this way.
     pub(crate) fn matches(&self, state: task_run::State, output: Option<&Value>) -> bool {
         let number = |key: &str| {
             let value = output.and_then(|output| output.get(key)).and_then(Value::as_u64);
@@ -51,7 +51,7 @@ impl Condition {
         }
     }
 
-    /// The only kind of target that can end so, if there is only one.
+    /// The only kind of target that can fail in this way, if there is only one.
     pub(super) fn needs_target(&self) -> Option<&'static str> {
         match self {
             Self::Timeout | Self::Failure | Self::Error => None,

@@ -3,7 +3,7 @@ use uuid::Uuid;
 /// Why runs of a workflow's version cannot be carried out. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// A run names a workflow version that is not there.
+    /// A run refers to a workflow version that does not exist.
     #[error("find version {version} of workflow {workflow_id}")]
     Missing {
         /// The workflow.
@@ -11,7 +11,7 @@ pub enum DefinitionError {
         /// The version.
         version: i32,
     },
-    /// A workflow version cannot be read: a newer Carillon wrote it.
+    /// A workflow version cannot be parsed: a newer Carillon wrote it.
     #[error("read version {version} of workflow {workflow_id}: {source}")]
     Broken {
         /// The workflow.

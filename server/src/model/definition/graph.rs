@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use super::{Problem, Task};
 
-/// The tasks of a definition by their places, and what each of them needs.
+/// The tasks of a definition by their index, and what each of them needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     needs: Vec<Vec<usize>>,
     order: Vec<usize>,
 }
 
-/// So many tasks may stand one behind the other.
+/// Maximum length of a chain of tasks.
 const MAX_LEVELS: usize = 50;
 
 impl Graph {
-    /// Reads the needs of `tasks`, or says which of them cannot be.
+    /// Parses the needs of `tasks`, or returns which of them is invalid.
     pub(crate) fn of(tasks: &[Task]) -> Result<Self, Problem> {
         let mut places = HashMap::new();
         for (index, task) in tasks.iter().enumerate() {
@@ -58,12 +58,12 @@ impl Graph {
         self.needs.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// All tasks, each behind those that it needs.
+    /// All tasks, each after those that it needs.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// For each task whether the one at `index` waits for it, directly or through others.
+    /// For each task whether the one at `index` waits for it, directly or indirectly.
     pub(crate) fn before(&self, index: usize) -> Vec<bool> {
         let mut before = vec![false; self.needs.len()];
         let mut open = self.needs(index).to_vec();
@@ -93,7 +93,7 @@ impl Graph {
     }
 }
 
-/// Each task behind those that it needs, in the definition's order where that leaves a choice.
+/// Each task after those that it needs, in the definition's order if there is a choice.
 fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, Problem> {
     let mut order = Vec::with_capacity(needs.len());
     let mut placed = vec![false; needs.len()];
@@ -112,8 +112,8 @@ fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, Problem>
     Ok(order)
 }
 
-/// The tasks that are not placed all wait for each other: whoever walks along their needs comes
-/// around.
+/// The tasks that could not be placed all wait for each other: following their needs leads around a
+/// cycle.
 fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> Problem {
     let mut path: Vec<usize> = Vec::new();
     let mut at = placed.iter().position(|placed| !placed).unwrap_or_default();
@@ -154,7 +154,7 @@ mod tests {
             "tasks[1].needs: 'a -> b -> c -> a' is a circle: each of these tasks waits for the \
              next; take one of these needs away"
         );
-        // What only leads into a circle is not part of it.
+        // A task that only leads into a cycle is not part of it.
         let path = refused(&[("in", &["a"]), ("a", &["b"]), ("b", &["a"])]);
         assert!(path.contains("'a -> b -> a'"), "{path}");
     }

@@ -1,5 +1,5 @@
-//! The definitions that runs on this node use. A version never changes, so what was read once
-//! stays true.
+//! The definitions that runs on this node use. A version never changes, so a cached one stays
+//! valid.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::{
     target::{Target, TemplateUse},
 };
 
-/// A definition as a node uses it: what follows from it is worked out once.
+/// A definition as a node uses it: derived values are computed once.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) definition: Definition,
@@ -27,7 +27,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Nothing, if the definition is one that no command would have saved.
+    /// `None` if the definition is one that no command would have saved.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let graph = Graph::of(&definition.tasks).ok()?;
         definition.tasks.first()?;
@@ -42,22 +42,22 @@ impl Known {
         })
     }
 
-    /// The task at `index`; the first one for a place that there is not.
+    /// The task at `index`; the first one if the index is out of range.
     pub(crate) fn task(&self, index: usize) -> &Task {
         &self.definition.tasks[if index < self.definition.tasks.len() { index } else { 0 }]
     }
 
-    /// What has to be filled in before the task at `index` can act.
+    /// What must be rendered before the task at `index` can be carried out.
     pub(crate) fn templates(&self, index: usize) -> TemplateUse {
         self.templates.get(index).copied().unwrap_or(TemplateUse::None)
     }
 
-    /// The secrets that the task at `index` asks for.
+    /// The secrets that the task at `index` uses.
     pub(crate) fn secrets(&self, index: usize) -> &[String] {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Where the first task of it goes, as its runs say in their rows.
+    /// The origin of its first task, as stored in the rows of its runs.
     pub(crate) fn origin(&self) -> Option<&Arc<str>> {
         self.origin.as_ref()
     }
@@ -67,17 +67,17 @@ impl Known {
         self.definition.only_task().is_none()
     }
 
-    /// With what a run of it starts on a node: the task whose attempt begins with the hold, if it
-    /// is the only one, and after how long any node may take the run for stuck.
+    /// How a run of it starts on a node: the task whose attempt begins with the hold, if it is the
+    /// only one, and the time after which any node may consider the run stuck.
     pub(crate) fn start(&self, margin: Duration) -> (Option<String>, Duration) {
         match self.definition.only_task() {
             Some(task) => (Some(task.name.clone()), task.timeout() + task.kill_grace() + margin),
-            // Its first step says more.
+            // Its first step sets a later time.
             None => (None, margin * 2),
         }
     }
 
-    /// After how long any step of a run of it has outlived every limit.
+    /// After this time any step of a run of it has outlived every limit.
     pub(crate) fn longest(&self, margin: Duration) -> Duration {
         let tasks = self.definition.tasks.iter().map(|task| task.timeout() + task.kill_grace());
         let (_, start) = self.start(margin);
@@ -85,18 +85,18 @@ impl Known {
     }
 }
 
-/// What was read.
+/// A cache of definitions.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
     known: Mutex<HashMap<(Uuid, i32), Arc<Known>>>,
 }
 
-/// So many are kept; then all are forgotten, which costs a few reads.
+/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
 const KEPT: usize = 10_000;
 
 impl Definitions {
-    /// What runs of a workflow's version carry out, or why it cannot be used. That is the
-    /// misfortune of those runs alone; an error of the store is everybody's.
+    /// The definition of a workflow's version, or why it cannot be used. The latter affects only
+    /// the runs of that version; an error of the store affects all.
     pub(crate) async fn known(
         &self,
         store: &Store,

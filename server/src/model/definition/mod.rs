@@ -1,8 +1,9 @@
-//! What a workflow's version says: its tasks, how they hang together, and how each is carried out.
+//! The definition of a workflow's version: its tasks, their dependencies, and how each is carried
+//! out.
 //!
-//! - `graph`: which task waits for which; a cycle is found here, with its path
+//! - `graph`: which task waits for which; detects cycles, with their path
 //! - `condition`: which failures are worth another attempt
-//! - `known`: the definitions that a node has read
+//! - `known`: a cache of the definitions that a node has read
 
 mod condition;
 mod error;
@@ -32,14 +33,14 @@ use crate::{
 pub struct Definition {
     /// 1 to 100.
     pub tasks: Vec<Task>,
-    /// The whole run, all attempts of all tasks from the first start on, ends after so many
-    /// milliseconds: 1 to 30 days. Without one only the tasks' own limits hold.
+    /// The time limit of the whole run, all attempts of all tasks from the first start on, in
+    /// milliseconds: 1 to 30 days. `None` leaves only the tasks' own limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<i64>,
-    /// So many tasks of one run are at work at the same time: 1 to 100.
+    /// The maximum number of tasks of one run at work at the same time: 1 to 100.
     #[serde(default = "usual_parallel", skip_serializing_if = "is_usual_parallel")]
     pub max_parallel: i64,
-    /// The tags that a node must have that takes a run: up to 32. Without any each node may.
+    /// The tags that a node must have to take a run: up to 32. If empty, any node may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs_on: Vec<String>,
 }
@@ -50,15 +51,15 @@ pub struct Definition {
 pub struct Task {
     /// Unique within the workflow.
     pub name: String,
-    /// How it acts.
+    /// What it does.
     pub target: Target,
-    /// After so many milliseconds it is asked to stop: 1 to 7 days.
+    /// After this many milliseconds it is asked to stop: 1 to 7 days.
     pub timeout_ms: i64,
-    /// And so many later it is killed: up to 1 hour.
+    /// This many milliseconds later it is killed: up to 1 hour.
     pub kill_grace_ms: i64,
     /// When a failed attempt is followed by another.
     pub retry: retry::Policy,
-    /// Only these failures are followed by another attempt; every one if there is none.
+    /// Only these failures are retried; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retry_on: Vec<Condition>,
     /// The tasks that must have ended before it: up to 20.
@@ -79,9 +80,9 @@ pub enum When {
     /// All of them have succeeded.
     #[default]
     Success,
-    /// One of them failed, or was skipped because something before it failed.
+    /// One of them failed, or was skipped because an earlier task failed.
     Failure,
-    /// All of them have ended, however.
+    /// All of them have ended, with any result.
     Always,
 }
 
@@ -95,7 +96,7 @@ impl When {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: '{value}' {problem}; {help}")]
 pub struct Problem {
-    /// Where, from the definition down.
+    /// The field, from the definition down.
     pub field: String,
     /// As given.
     pub value: String,
@@ -119,11 +120,11 @@ impl Problem {
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The most tasks of a workflow.
+/// Maximum number of tasks of a workflow.
 const MAX_TASKS: usize = 100;
-/// The most tasks that one task waits for.
+/// Maximum number of tasks that one task waits for.
 const MAX_NEEDS: usize = 20;
-/// The most conditions of one task.
+/// Maximum number of conditions of one task.
 const MAX_CONDITIONS: usize = 32;
 
 fn usual_parallel() -> i64 {
@@ -135,21 +136,21 @@ fn is_usual_parallel(value: &i64) -> bool {
 }
 
 impl Definition {
-    /// So many tasks of one run are at work at the same time, unless the definition says otherwise.
+    /// The default maximum number of tasks of one run at work at the same time.
     pub const USUAL_PARALLEL: i64 = 8;
 
-    /// These tasks, and everything else as it usually is.
+    /// A definition with these tasks, and defaults for everything else.
     pub fn of(tasks: Vec<Task>) -> Self {
         Self { tasks, timeout_ms: None, max_parallel: Self::USUAL_PARALLEL, runs_on: Vec::new() }
     }
 
-    /// The tags that its runs carry, each once; none for most.
+    /// The tags that its runs require, each once; `None` for most.
     pub fn asked_tags(&self) -> Option<Strings> {
         let Tags(tags) = Tags::new(self.runs_on.clone());
         (!tags.is_empty()).then_some(Strings(tags))
     }
 
-    /// Where its first task goes: a node shares its places by it.
+    /// The origin of its first task: a node divides its places by it.
     pub fn origin(&self) -> Option<String> {
         self.tasks.first()?.target.origin()
     }
@@ -159,7 +160,8 @@ impl Definition {
         Self::of(vec![task])
     }
 
-    /// The task that is all there is to do. Its run needs no plan: one attempt after the other.
+    /// The only task, if there is nothing else to do. Its run needs no plan: one attempt after the
+    /// other.
     pub fn only_task(&self) -> Option<&Task> {
         match (self.tasks.as_slice(), self.timeout_ms) {
             ([task], None) => Some(task),
@@ -167,14 +169,14 @@ impl Definition {
         }
     }
 
-    /// The attempts that a run of it begins with. Where tasks count their own attempts, the run
-    /// counts how often a node takes it, and has no limit of that.
+    /// The maximum number of attempts of its runs. If tasks count their own attempts, the run
+    /// counts how often a node takes it, without a limit.
     pub fn max_attempts(&self) -> i32 {
         self.only_task().map_or(1, |task| task.retry.max_attempts)
     }
 
-    /// For each task the names of those that have ended before it, which it needs directly or
-    /// through others.
+    /// For each task the names of the tasks that have ended before it, which it needs directly or
+    /// indirectly.
     pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, Problem> {
         let graph = Graph::of(&self.tasks)?;
         let named = |index| {
@@ -184,7 +186,7 @@ impl Definition {
         Ok((0..self.tasks.len()).map(named).collect())
     }
 
-    /// Checks all limits but those of the targets, which the executor knows.
+    /// Checks all limits except those of the targets, which the executor knows.
     pub fn validate(&self) -> Result<(), Problem> {
         let count = self.tasks.len();
         if !(1..=MAX_TASKS).contains(&count) {
@@ -217,7 +219,7 @@ impl From<Task> for Definition {
 }
 
 impl Task {
-    /// A task that acts by `target`, and everything else as it usually is.
+    /// A task with that `target`, and defaults for everything else.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         Self {
             name: name.into(),
@@ -305,7 +307,7 @@ fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), Problem> {
     Err(Problem::new(field, value, "is out of range", format!("give {low} to {high}")))
 }
 
-/// The same for a duration. It is given in seconds, or in what is read as seconds.
+/// The same for a duration. It is given in seconds, or in a format that is read as seconds.
 fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), Problem> {
     if (low..=high).contains(&ms) {
         return Ok(());

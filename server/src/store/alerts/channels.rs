@@ -1,4 +1,4 @@
-//! The ways to tell people.
+//! The channels that deliver alerts.
 
 use entity::alert_channel::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
@@ -33,7 +33,7 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// The same, of one namespace; they are not deleted before the transaction ends.
+/// Those of `ids` that belong to the namespace; they cannot be deleted before the transaction ends.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,

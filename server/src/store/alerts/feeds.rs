@@ -1,12 +1,11 @@
-//! What went badly since a cursor.
+//! Failures since a cursor.
 //!
-//! Runs and nodes carry stamps of the change feed, so a cursor over them passes over nothing
-//! (`store::changes`). Fires carry none: those that did not run are read again for as long as a
-//! transaction can be open, from the instant of their verdict, and the unique key of alerts takes
-//! each once.
+//! Runs and nodes carry change feed stamps, so a cursor over them skips nothing (`store::changes`).
+//! Fires carry none: those that were not run are read again, from the instant of their verdict, for
+//! as long as a transaction can be open, and the unique key of alerts records each one once.
 //!
-//! While no rule is enabled nobody reads, and the cursors stand still. Whoever makes the first rule
-//! moves them to the ends of their feeds.
+//! While no rule is enabled, nothing is read, and the cursors do not move. The creation of the
+//! first rule moves them to the ends of their feeds.
 
 use entity::{Timestamp, alert_cursor};
 use sea_orm::{
@@ -17,23 +16,23 @@ use uuid::Uuid;
 
 use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, reads};
 
-/// What is followed.
+/// The feeds that can be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// Runs that failed.
     Failures,
     /// Runs that started late.
     Late,
-    /// Fires that did not run.
+    /// Fires that were not run.
     Missed,
-    /// Nodes that are gone.
+    /// Nodes that were lost.
     Nodes,
-    /// Runs of schedules that call a watchdog. No rule asks for it: `store::pings` reads it.
+    /// Runs of schedules with a ping. Not for rules: `store::pings` reads it.
     Pings,
 }
 
 impl Feed {
-    /// All that rules ask for.
+    /// The feeds that rules need.
     pub const ALL: [Self; 4] = [Self::Failures, Self::Late, Self::Missed, Self::Nodes];
 
     fn name(self) -> &'static str {
@@ -52,7 +51,7 @@ impl Feed {
 pub struct BadRun {
     /// The run.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Its schedule.
     pub schedule_id: Uuid,
@@ -64,58 +63,58 @@ pub struct BadRun {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its place in the feed.
+    /// Its position in the feed.
     pub changed: i64,
 }
 
 impl BadRun {
-    /// Its place in the feed.
+    /// Its position in the feed.
     pub fn cursor(&self) -> Cursor {
         Cursor { changed: self.changed, id: self.id }
     }
 }
 
-/// Fires that did not run: one, or a range of one fate.
+/// Fires that were not run: one, or a range with the same verdict.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct LostFire {
     /// The first of them.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// Their schedule.
     pub schedule_id: Uuid,
     /// The instant of the first.
     pub scheduled_at: Timestamp,
-    /// How many.
+    /// The number of fires.
     pub count: i64,
-    /// Why, as the ledger has it.
+    /// The reason, in the ledger's word.
     pub reason: String,
-    /// When that was decided.
+    /// When the verdict was reached.
     pub decided_at: Timestamp,
 }
 
-/// A node that is gone.
+/// A node that was lost.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct LostNode {
-    /// Its life.
+    /// The id of its life.
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// When that was found.
+    /// When it was declared dead.
     pub ended_at: Timestamp,
-    /// Its place in the feed.
+    /// Its position in the feed.
     pub changed: i64,
-    /// Whether another life of that name has begun.
+    /// Whether another life with that name has begun.
     pub is_back: bool,
 }
 
-/// Where the reader of a feed stands; none if nobody ever read it.
+/// The cursor of a feed; `None` if it was never read.
 pub async fn cursor(store: &Store, feed: Feed) -> Result<Option<Cursor>, StoreError> {
     let row = alert_cursor::Entity::find_by_id(feed.name()).one(store.read()).await?;
     Ok(row.map(|row| Cursor { changed: row.changed, id: row.key }))
 }
 
-/// Where the feeds end at `now`: what happens from now on comes after.
+/// The ends of the feeds at `now`: later events come after them.
 pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], StoreError> {
     let runs = reads::feed::end_of_runs(store).await?;
     let nodes = reads::feed::end_of_nodes(store).await?;
@@ -129,8 +128,7 @@ pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], 
     }))
 }
 
-/// Begins to read those feeds that nobody has read before. All of them are locked until the
-/// transaction ends.
+/// Creates cursors for feeds that have none. All of them are locked until the transaction ends.
 pub async fn begin(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
     let rows = at.iter().map(|(feed, at)| alert_cursor::ActiveModel {
         feed: Set(feed.name().to_owned()),
@@ -145,7 +143,7 @@ pub async fn begin(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<()
     Ok(())
 }
 
-/// Begins to read those feeds anew.
+/// Moves the cursors of these feeds to new positions.
 pub async fn restart(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
     use alert_cursor::Column;
     for (feed, at) in at {
@@ -159,13 +157,13 @@ pub async fn restart(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<
     Ok(())
 }
 
-/// Reads a feed no more.
+/// Stops reading a feed.
 pub async fn stop(tx: &DatabaseTransaction, feed: Feed) -> Result<(), StoreError> {
     alert_cursor::Entity::delete_by_id(feed.name()).exec(tx).await?;
     Ok(())
 }
 
-/// Moves the reader of a feed, if it still stands at `from`.
+/// Moves the cursor of a feed, if it is still at `from`.
 pub async fn move_if_at(
     tx: &DatabaseTransaction,
     feed: Feed,
@@ -187,8 +185,8 @@ pub async fn move_if_at(
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed FROM run";
 
-/// Runs of schedules that failed, in the order of the feed. Those of backfills are nobody's alarm:
-/// who ordered them looks at them.
+/// Failed runs of schedules, in feed order. Runs of backfills are left out: the user who requested
+/// them watches them.
 pub async fn failures(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
     let condition = "run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill'";
     bad_runs(store, condition, after, limit).await
@@ -217,7 +215,7 @@ async fn bad_runs(
     Ok(rows.all(store.read()).await?)
 }
 
-/// Fires that did not run, by the instant of their verdict, from `after` on.
+/// Fires that were not run, by the time of their verdict, from `after` on.
 pub async fn missed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<LostFire>, StoreError> {
     let sql = "SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.scheduled_at, fire.count, \
            fire.reason, fire.decided_at FROM fire \

@@ -1,17 +1,16 @@
-//! Alerts: the rules and channels of a namespace, what the rules have taken note of, and the
-//! messages on their way.
+//! Alerts: the rules and channels of a namespace, the recorded alerts, and the messages about them.
 //!
-//! What happens is read from the ledger by cursors that stand in a table, and a cursor moves in the
-//! transaction that writes what was found behind it: whoever takes the service over goes on where
-//! the last one committed. Only what went badly is read, by indexes that hold nothing else.
+//! Events are read from the ledger by cursors stored in a table, and a cursor moves in the
+//! transaction that writes the alerts found: a node that takes the service over continues where the
+//! last one committed. Only failures are read, through indexes that contain nothing else.
 //!
-//! - `channels`, `rules`: what people made
-//! - `sealed`: channels by the key that seals their secrets
-//! - `feeds`: what went badly since a cursor; `standing`: whether it still does
-//! - `past`: what went badly long ago
+//! - `channels`, `rules`: created by people and modules
+//! - `sealed`: channels by the key that encrypts their secrets
+//! - `feeds`: failures since a cursor; `standing`: whether they persist
+//! - `past`: failures of the past
 //! - `notes`: the alerts
 //! - `pings`: calls to the watchdogs of schedules
-//! - `outbox`: the messages; `sendings`: how the last ones ended
+//! - `outbox`: the messages; `sendings`: the results of the latest ones
 
 pub mod channels;
 pub mod feeds;

@@ -1,4 +1,4 @@
-//! What rules have taken note of.
+//! The recorded alerts.
 
 use std::collections::HashSet;
 
@@ -15,18 +15,18 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, db::bulk::Bulk};
 
-/// How an alert that is not over goes on.
+/// An update of an open alert.
 #[derive(Clone, Debug)]
 pub struct Going {
     /// The alert.
     pub id: Uuid,
     /// When it last happened.
     pub last_at: Timestamp,
-    /// How many it stands for.
+    /// The number of failures in a row.
     pub count: i64,
     /// The run.
     pub run_id: Option<Uuid>,
-    /// Why.
+    /// The reason.
     pub detail: Option<String>,
 }
 
@@ -35,49 +35,49 @@ pub struct Going {
 pub struct Over {
     /// The alert.
     pub id: Uuid,
-    /// Since when.
+    /// When it ended.
     pub ended_at: Timestamp,
-    /// From when on that is to be told, beside what was still to be told.
+    /// When the end may be reported, unless an earlier report is still pending.
     pub tell_at: Option<Timestamp>,
 }
 
-/// What a rule has to tell.
+/// The pending alerts of a rule.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct ToTell {
     /// The rule.
     pub rule_id: Uuid,
-    /// Since when.
+    /// Since when they have been pending.
     pub since: Timestamp,
-    /// How many alerts.
+    /// The number of alerts.
     pub alerts: i64,
 }
 
-/// How many alerts of a kind there are to tell.
+/// The number of pending alerts of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// The kind.
     pub kind: Kind,
-    /// Whether they were told before: what is told now is that they are over.
+    /// Whether they were reported before: their end is reported now.
     pub was_told: bool,
-    /// How many.
+    /// The number of alerts.
     pub alerts: i64,
 }
 
-/// Which alerts. What is None does not narrow.
+/// Selects alerts. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this rule.
+    /// Only of this rule.
     pub rule_id: Option<Uuid>,
-    /// Of this schedule.
+    /// Only of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// Whether they are not over.
+    /// Only open ones, or only ended ones.
     pub open: Option<bool>,
 }
 
-/// SQLite binds 32,766 values to a statement.
+/// SQLite binds at most 32,766 values in a statement.
 const CHUNK: usize = 500;
 
-/// Adds alerts. What a rule has taken note of before stays as it is.
+/// Adds alerts. Those already recorded stay unchanged.
 pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), StoreError> {
     let rows: Vec<ActiveModel> = rows.into_iter().map(IntoActiveModel::into_active_model).collect();
     for chunk in rows.chunks(CHUNK) {
@@ -89,7 +89,7 @@ pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), S
     Ok(())
 }
 
-/// Which of those alerts their rules have taken note of before, by rule and occurrence.
+/// Which of these alerts are already recorded, by rule and occurrence.
 pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, String)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -113,7 +113,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
     Ok(known)
 }
 
-/// The alerts of those schedules that are not over.
+/// The open alerts of these schedules.
 pub async fn open_of(
     store: &Store,
     schedules: &[Uuid],
@@ -126,7 +126,7 @@ pub async fn open_of(
     Ok(query.all(store.read()).await?)
 }
 
-/// A page of the alerts that are not over, by key.
+/// A page of the open alerts, by key.
 pub async fn open_page(
     store: &Store,
     kinds: &[Kind],
@@ -142,7 +142,7 @@ pub async fn open_page(
     Ok(query.all(store.read()).await?)
 }
 
-/// All alerts of those kinds that are not over.
+/// All open alerts of these kinds.
 pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, StoreError> {
     const PAGE: usize = 1_000;
     let mut all = Vec::new();
@@ -157,7 +157,7 @@ pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, Store
     }
 }
 
-/// Writes how alerts go on.
+/// Updates open alerts.
 pub async fn go_on(
     store: &Store,
     tx: &DatabaseTransaction,
@@ -181,7 +181,7 @@ pub async fn go_on(
     Ok(())
 }
 
-/// Writes that alerts are over. One that did not last for its grace was nothing: it goes.
+/// Ends alerts. An alert that did not last for its grace period is removed.
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
@@ -202,7 +202,7 @@ pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Resu
     Ok(())
 }
 
-/// What there is to tell at `now`, by rule.
+/// The alerts that are pending at `now`, by rule.
 pub async fn to_tell(store: &Store, now: Timestamp) -> Result<Vec<ToTell>, StoreError> {
     let sql = "SELECT rule_id, min(tell_at) AS since, count(*) AS alerts FROM alert \
          WHERE tell_at IS NOT NULL AND tell_at <= $1 GROUP BY rule_id";
@@ -210,10 +210,10 @@ pub async fn to_tell(store: &Store, now: Timestamp) -> Result<Vec<ToTell>, Store
     Ok(ToTell::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// So many alerts are told in one message, and written in one transaction.
+/// Maximum number of alerts that are reported in one message and written in one transaction.
 const MAX_TOLD: u64 = 10_000;
 
-/// What a rule has to tell at `now`, in the order in which it is told, at most [`MAX_TOLD`].
+/// A rule's pending alerts at `now`, in the order in which they are reported, at most [`MAX_TOLD`].
 fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::RuleId.eq(rule))
@@ -224,13 +224,13 @@ fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
         .limit(MAX_TOLD)
 }
 
-/// The keys of what [`ripe`] gives.
+/// The keys of the alerts that [`ripe`] selects.
 fn ripe_keys(rule: Uuid, now: Timestamp) -> SelectStatement {
     ripe(rule, now).select_only().column(Column::Id).into_query()
 }
 
-/// The first alerts of those that a rule has to tell at `now` in one message, and how many of them
-/// there are in all.
+/// The first of the alerts that a rule reports at `now` in one message, and how many there are in
+/// total.
 pub async fn telling(
     tx: &DatabaseTransaction,
     rule: Uuid,
@@ -252,7 +252,7 @@ pub async fn telling(
     Ok((first.all(tx).await?, counts.into_iter().map(counted).collect()))
 }
 
-/// Writes that what a rule has to tell at `now` in one message was told.
+/// Marks the alerts that a rule reports at `now` in one message as reported.
 pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
     let told = Expr::col(Column::ToldAt).if_null(Expr::val(now.0));
     let done = Entity::update_many()
@@ -262,7 +262,7 @@ pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Resul
     Ok(done.exec(tx).await?.rows_affected)
 }
 
-/// Lets go of what a muted rule would tell at `now` of things that are over.
+/// Drops the pending alerts of a muted rule that have ended by `now`.
 pub async fn hush(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
     let over = ripe(rule, now).filter(Column::EndedAt.is_not_null());
     let over = over.select_only().column(Column::Id).into_query();
@@ -277,12 +277,12 @@ pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>,
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
-/// The alert of that key.
+/// The alert with this key.
 pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).one(store.read()).await?)
 }
 
-/// Writes who sees to an alert.
+/// Records who acknowledged an alert.
 pub async fn acknowledge<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -307,7 +307,7 @@ pub async fn page(
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        // What a deleted rule took note of is on its way out.
+        // The alerts of a deleted rule are being removed.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
         .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
@@ -326,7 +326,7 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The word of a kind, as occurrences begin.
+/// The word for a kind, with which its occurrences start.
 pub fn word(kind: Kind) -> String {
     kind.to_value()
 }

@@ -1,8 +1,8 @@
-//! The messages on their way.
+//! The messages to be sent.
 //!
-//! Whoever sends one takes it first: the attempt is counted and the next one put off in a
-//! transaction of its own, so no other sends it meanwhile, and one whose sender dies is sent again
-//! when that time is over.
+//! A sender first takes a message: the attempt is counted and the next one postponed in a separate
+//! transaction, so no other node sends it in the meantime, and a message whose sender dies is sent
+//! again after that time.
 
 use entity::{
     Timestamp,
@@ -16,26 +16,26 @@ use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window};
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// The message.
     pub id: Uuid,
     /// Its channel.
     pub channel_id: Uuid,
-    /// The attempt.
+    /// The attempt's number.
     pub attempts: i32,
-    /// Whether it was one: otherwise it does not count.
+    /// Whether it counts as an attempt.
     pub counts: bool,
-    /// Where it stands by that.
+    /// The message's new state.
     pub state: State,
-    /// Not to be tried before.
+    /// The next attempt is not made before this.
     pub next_attempt_at: Timestamp,
     /// Why it failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have it, or were refused.
+    /// Which recipients of a mail have received or refused it.
     pub progress: Option<Json>,
-    /// Whether the channel's other messages wait for as long.
+    /// Whether the channel's other messages must wait equally long.
     pub holds_up: bool,
 }
 
@@ -48,7 +48,7 @@ pub async fn add<C: ConnectionTrait>(tx: &C, rows: Vec<ActiveModel>) -> Result<(
     Ok(())
 }
 
-/// When the next message is to be sent.
+/// When the next message is due.
 pub async fn next(store: &Store) -> Result<Option<Timestamp>, StoreError> {
     let query = Entity::find()
         .select_only()
@@ -59,22 +59,22 @@ pub async fn next(store: &Store) -> Result<Option<Timestamp>, StoreError> {
     Ok(query.into_tuple().one(store.read()).await?)
 }
 
-/// What was taken.
+/// The result of taking messages.
 #[derive(Debug)]
 pub struct Taken {
     /// The messages.
     pub messages: Vec<Model>,
-    /// How many were given up: none of their attempts came to an end.
+    /// How many were given up because none of their attempts finished.
     pub given_up: u64,
 }
 
-/// How many messages may be taken at once, so that a channel behind which many wait holds up
-/// neither the others of its namespace nor other namespaces.
+/// Maximum number of messages taken at once, so that a channel with a long queue holds up neither
+/// the others of its namespace nor other namespaces.
 const OF_A_CHANNEL: i64 = 2;
 const OF_A_NAMESPACE: i64 = 8;
 
-/// Takes up to `limit` messages that are to be sent at `now`: until `until` nobody else does. What
-/// has had `most_attempts` and is pending all the same is given up: whoever took it died each time.
+/// Takes up to `limit` messages that are due at `now`: no other node takes them before `until`. A
+/// message that is still pending after `most_attempts` is given up: each node that took it died.
 pub async fn take(
     store: &Store,
     now: Timestamp,
@@ -117,7 +117,7 @@ pub async fn take(
     Ok(Taken { messages, given_up })
 }
 
-/// Writes how an attempt ended, if it still is the last one.
+/// Writes the outcome of an attempt, if it is still the latest one.
 pub async fn settle_if_last(
     store: &Store,
     sent: &Sent,
@@ -138,8 +138,8 @@ pub async fn settle_if_last(
         .exec(&tx)
         .await?;
     if sent.holds_up {
-        // Rows that another transaction writes are passed over: two that wait for each other's
-        // would be in each other's way.
+        // Skips rows that another transaction is writing: two such transactions would block each
+        // other.
         let sql = format!(
             "UPDATE notification SET next_attempt_at = $2 WHERE id IN (SELECT notification.id \
              FROM notification WHERE notification.state = 'pending' \
@@ -153,7 +153,7 @@ pub async fn settle_if_last(
     Ok(written.rows_affected == 1)
 }
 
-/// Whether a test of that channel is on its way that was asked for since `since`.
+/// Whether a test of this channel, requested since `since`, is still pending.
 pub async fn is_being_tested<C: ConnectionTrait>(
     tx: &C,
     channel: Uuid,
@@ -167,8 +167,8 @@ pub async fn is_being_tested<C: ConnectionTrait>(
     Ok(query.one(tx).await?.is_some())
 }
 
-/// Sends a message that was given up once more: from the first attempt on, and to those, too, who
-/// were refused.
+/// Sends an abandoned message again: starting with the first attempt, and also to the recipients
+/// who refused it.
 pub async fn revive<C: ConnectionTrait>(
     tx: &C,
     message: &Model,
@@ -191,7 +191,7 @@ pub async fn revive<C: ConnectionTrait>(
     Ok(revived.rows_affected == 1)
 }
 
-/// The message of that key.
+/// The message with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,

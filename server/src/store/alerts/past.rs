@@ -1,5 +1,5 @@
-//! What went badly in the past of a namespace, for a rule that is tried out against it. Each
-//! question has the time limit of a search: a long past is a large one.
+//! Past failures of a namespace, for a preview of a rule. Each query has the time limit of a
+//! search: a long period contains a lot of history.
 
 use std::collections::HashMap;
 
@@ -15,15 +15,15 @@ use crate::store::{Store, StoreError};
 pub struct PastFailure {
     /// The run.
     pub run: BadRun,
-    /// When a later run succeeded; none if none has.
+    /// When a later run succeeded; `None` if none has.
     pub mended_at: Option<Timestamp>,
 }
 
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed";
 
-/// Runs of schedules that failed since then, in the order in which they were made; at most `limit`,
-/// those that ended first.
+/// Runs of schedules that failed since then, in the order in which they were created; at most
+/// `limit`, earliest end first.
 pub async fn failures(
     store: &Store,
     namespace: Uuid,
@@ -36,8 +36,8 @@ pub async fn failures(
         run: BadRun,
         mended_at: Option<Timestamp>,
     }
-    // A success is looked for between a failure and the next one of its schedule, so each run is
-    // read once however long a streak is.
+    // A success is searched between a failure and the next one of its schedule, so each run is read
+    // once however long a streak is.
     let sql = format!(
         "WITH bad AS ({RUN} FROM run WHERE run.namespace_id = $1 AND run.finished_at >= $2 \
              AND run.state IN ('failed', 'timed_out', 'cancelled') \
@@ -55,7 +55,7 @@ pub async fn failures(
     );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), Uuid::max().into()];
     let rows: Vec<Row> = store.found(store.dialect().statement(sql, values), true).await?;
-    // From the last to the first: what mends a failure mends those before it as well.
+    // From last to first: the success after a failure also ends the failures before it.
     let mut mended: HashMap<Uuid, Timestamp> = HashMap::new();
     let mut failures = Vec::with_capacity(rows.len());
     for Row { run, mended_at } in rows {
@@ -69,8 +69,8 @@ pub async fn failures(
     Ok(failures)
 }
 
-/// Runs of schedules that started more than a minute late since then, the last of them first; at
-/// most `limit`.
+/// Runs of schedules that started more than a minute late since then, latest first; at most
+/// `limit`.
 pub async fn late(
     store: &Store,
     namespace: Uuid,
@@ -86,7 +86,7 @@ pub async fn late(
     store.found(store.dialect().statement(sql, values), true).await
 }
 
-/// Fires that did not run, by the instant of their verdict, since then; at most `limit`.
+/// Fires that were not run since then, by the time of their verdict; at most `limit`.
 pub async fn missed(
     store: &Store,
     namespace: Uuid,

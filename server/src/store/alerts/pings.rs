@@ -1,4 +1,4 @@
-//! Calls to the watchdogs of schedules: one row a schedule, with what is newest.
+//! Calls to the watchdogs of schedules: one row per schedule, with the latest event.
 
 use entity::{
     Timestamp,
@@ -14,15 +14,15 @@ use uuid::Uuid;
 use super::feeds::{self, Feed};
 use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A run of a schedule that calls somebody, as the feed of runs has it. The last row of a stretch
-/// of the feed is there whatever it is: it says how far was read.
+/// A run of a schedule with a ping, from the feed of runs. The last row of a batch is always
+/// included: it shows how far the feed was read.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Changed {
     /// The run.
     pub id: Uuid,
     /// Its schedule.
     pub schedule_id: Option<Uuid>,
-    /// Where it stands.
+    /// The run's state.
     pub state: run::State,
     /// What started it.
     pub trigger: run::Trigger,
@@ -30,28 +30,28 @@ pub struct Changed {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its place in the feed.
+    /// Its position in the feed.
     pub changed: i64,
-    /// Whom the schedule calls; none if nobody.
+    /// The schedule's ping; `None` if it has none.
     pub ping: Option<Json>,
-    /// How many runs the stretch has.
+    /// How many runs the batch has.
     pub seen: i64,
 }
 
-/// Something to be said.
+/// An event to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
     /// The schedule.
     pub schedule_id: Uuid,
     /// What happened.
     pub event: Event,
-    /// The run that it is about.
+    /// The run concerned.
     pub run_id: Uuid,
-    /// When.
+    /// When it happened.
     pub happened_at: Timestamp,
 }
 
-/// A call that is to be made.
+/// A call that is due.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Due {
     /// The schedule.
@@ -60,45 +60,45 @@ pub struct Due {
     pub schedule: String,
     /// Its namespace's name.
     pub namespace: String,
-    /// What is to be said.
+    /// The event to report.
     pub event: Event,
-    /// The run that it is about.
+    /// The run concerned.
     pub run_id: Uuid,
-    /// When that happened.
+    /// When it happened.
     pub happened_at: Timestamp,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: i32,
     /// How many attempts have failed since a call last arrived.
     pub failures: i32,
-    /// Why the last one did.
+    /// Why the last attempt failed.
     pub error: Option<String>,
-    /// Whom the schedule calls by now; none if nobody.
+    /// The schedule's current ping; `None` if it has none.
     pub ping: Option<Json>,
 }
 
-/// Calls among which namespaces take turns.
+/// Two groups of calls; within each, namespaces take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// To those whom the last call has reached, as far as is known.
+    /// Receivers that the last call reached, as far as is known.
     Reached,
-    /// To those whom it has not.
+    /// Receivers that the last call did not reach.
     Away,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// What was to be said.
+    /// The event reported.
     pub event: Event,
-    /// About which run.
+    /// The run concerned.
     pub run_id: Uuid,
-    /// How often it was tried by then.
+    /// The number of attempts so far.
     pub attempts: i32,
-    /// How many attempts have failed by then since a call last arrived.
+    /// How many attempts have failed so far since a call last arrived.
     pub failures: i32,
-    /// When to try again; none if not.
+    /// When to try again; `None` if there is no further attempt.
     pub next_attempt_at: Option<Timestamp>,
     /// Why it failed.
     pub error: Option<String>,
@@ -106,7 +106,7 @@ pub struct Ended {
     pub sent_at: Option<Timestamp>,
 }
 
-/// Whether any schedule calls somebody.
+/// Whether any schedule has a ping.
 pub async fn is_any(store: &Store) -> Result<bool, StoreError> {
     let query = schedule::Entity::find()
         .select_only()
@@ -117,13 +117,13 @@ pub async fn is_any(store: &Store) -> Result<bool, StoreError> {
     Ok(query.into_tuple::<Uuid>().one(store.read()).await?.is_some())
 }
 
-/// Where the reader of the feed stands; none if nobody reads it.
+/// The cursor of the feed; `None` if it is not being read.
 pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
     feeds::cursor(store, Feed::Pings).await
 }
 
-/// Begins to read where the first run stands that began since its schedule was told whom to call.
-/// The reader looks now and then: by its first look that run may have ended.
+/// Starts reading at the first run that began after its schedule got a ping. The feed is read only
+/// periodically: that run may have ended before the first read.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -139,19 +139,19 @@ pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreE
     if let Some(Row { changed, id }) = first.one(tx).await?
         && changed <= end.changed
     {
-        // Right before that run: others may have changed at the same instant.
+        // Directly before that run: other runs may have changed at the same instant.
         end = Cursor { changed, id: Uuid::from_u128(id.as_u128().saturating_sub(1)) };
     }
     feeds::begin(tx, &[(Feed::Pings, end)]).await
 }
 
-/// Reads no more. Whoever begins again begins at the end.
+/// Stops reading. A later start begins at the end of the feed.
 pub async fn stop(tx: &DatabaseTransaction) -> Result<(), StoreError> {
     feeds::stop(tx, Feed::Pings).await
 }
 
-/// The next stretch of the feed of runs, at most `limit` of all schedules: of those that call
-/// somebody, and the last one.
+/// The next batch of the feed of runs, at most `limit` across all schedules: those of schedules
+/// with a ping, and the last run.
 pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Changed>, StoreError> {
     let horizon = store.dialect().horizon();
     let sql = format!(
@@ -171,9 +171,9 @@ pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Cha
     Ok(rows.all(store.read()).await?)
 }
 
-/// Writes what is to be said and that it was found, if the reader still stands at `from`. Of a
-/// schedule it takes the place of what was to be said before; what was said of a run is not said
-/// again. Who was away is not called sooner for it: the next attempt is put off as it was.
+/// Records events to report and the new cursor, if the cursor is still at `from`. A newer event
+/// replaces the schedule's pending one; an event of a run is not reported twice. An unreachable
+/// receiver is not called earlier because of a new event: the next attempt stays postponed.
 pub async fn note_if_at(
     store: &Store,
     tx: &DatabaseTransaction,
@@ -210,8 +210,9 @@ pub async fn note_if_at(
     Ok(true)
 }
 
-/// Calls that are to be made at `now`, at most `limit`: the longest due of each namespace, then the
-/// second of each, and so on, so that nobody's thousands stand before another's one.
+/// Calls that are due at `now`, at most `limit`: the longest overdue of each namespace, then the
+/// second of each, and so on, so that thousands of calls of one namespace do not delay those of
+/// another.
 pub async fn due(
     store: &Store,
     turn: Turn,
@@ -240,7 +241,7 @@ pub async fn due(
     Ok(rows.all(store.read()).await?)
 }
 
-/// Writes how an attempt ended, unless there is something newer to be said.
+/// Writes the outcome of an attempt, unless there is a newer event to report.
 pub async fn settle_if_newest(store: &Store, ended: &Ended) -> Result<bool, StoreError> {
     let tx = store.begin().await?;
     let mut update = Entity::update_many()
@@ -261,7 +262,7 @@ pub async fn settle_if_newest(store: &Store, ended: &Ended) -> Result<bool, Stor
     Ok(written.rows_affected == 1)
 }
 
-/// The last calls of those schedules, in no order.
+/// The latest calls of these schedules, unordered.
 pub async fn by_schedules<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],

@@ -1,4 +1,4 @@
-//! Who is told of what.
+//! Alert rules: which events are reported to which channels.
 
 use entity::{
     Timestamp, alert,
@@ -27,24 +27,24 @@ pub async fn list<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The rules of all namespaces that do something.
+/// The enabled rules of all namespaces.
 pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find().filter(Column::Enabled.eq(true)).order_by_asc(Column::Id);
     Ok(query.all(connection).await?)
 }
 
-/// Whether any rule of any namespace does something.
+/// Whether any rule of any namespace is enabled.
 pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
 }
 
-/// Deletes a rule. What it has taken note of is nobody's any more, and goes by [`forget`].
+/// Deletes a rule. Its alerts are then removed by [`forget`].
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())
 }
 
-/// Removes up to `limit` of what a deleted rule has taken note of; says how many.
+/// Removes up to `limit` alerts of a deleted rule; returns how many.
 pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<u64, StoreError> {
     let some = alert::Entity::find()
         .select_only()
@@ -57,8 +57,7 @@ pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<
     Ok(gone.rows_affected)
 }
 
-/// Ends up to `limit` of what the rule has taken note of: nothing of it is told any more. Says how
-/// many.
+/// Ends up to `limit` alerts of the rule without reporting them. Returns how many.
 pub async fn let_go<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

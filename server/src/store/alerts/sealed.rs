@@ -1,4 +1,4 @@
-//! Channels by the key that seals what is not shown of them. Nothing here can open it.
+//! Channels by the key that encrypts their confidential part. Nothing here can decrypt it.
 
 use entity::alert_channel::{Column, Entity, Model};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
@@ -8,7 +8,7 @@ use crate::store::{StoreError, db::lookups::lookups};
 
 lookups!("channel", removed: lock_sealed_otherwise);
 
-/// Each key that seals something, and a channel of which it does: its key and name.
+/// Each key in use, and the key and name of a channel that it encrypts.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Vec<(String, Uuid, String)>, StoreError> {

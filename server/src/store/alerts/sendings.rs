@@ -1,22 +1,22 @@
-//! How the last messages of each channel ended.
+//! The outcome of the latest messages of each channel.
 
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// A message that was tried.
+/// A message that has been tried.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Sending {
     /// The channel that it goes to.
     pub channel_id: Uuid,
-    /// 1 if nobody has taken it yet, else 0.
+    /// 1 if it has not been accepted, else 0.
     pub failed: i32,
-    /// Why, the last time.
+    /// Why the last attempt failed.
     pub error: Option<String>,
 }
 
-/// The last messages of each channel that were tried, `most` of each, the newest first.
+/// The latest messages of each channel that have been tried, `most` of each, newest first.
 pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> {
     let sql = format!(
         "SELECT channel_id, CASE WHEN state = 'sent' THEN 0 ELSE 1 END AS failed, error \

@@ -1,4 +1,4 @@
-//! Whether what went badly still does.
+//! Whether failures persist.
 
 use std::collections::HashSet;
 
@@ -13,38 +13,38 @@ use crate::store::{
     workers::queues,
 };
 
-/// So many runs of a schedule are looked at for failures in a row.
+/// How many runs of a schedule are examined for failures in a row.
 pub const LONGEST_STREAK: i64 = 50;
 
-/// A schedule that is due, or of which a run waits, and that nobody takes.
+/// A schedule that is due, or that has a waiting run, and that no node takes.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StalledSchedule {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule's name.
     pub name: String,
-    /// The run that waits; none if it is the schedule that does.
+    /// The run that waits; `None` if the schedule itself waits to be claimed.
     pub run_id: Option<Uuid>,
-    /// The queue that no worker pulls from, if that is what it waits for.
+    /// The queue that no worker pulls from, if the run waits for a worker.
     pub queue: Option<String>,
-    /// Since when.
+    /// Since when it has been waiting.
     pub since: Timestamp,
 }
 
-/// What has become of a schedule whose runs failed.
+/// The recovery of a schedule whose runs failed.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct Mended {
     /// The alert.
     pub id: Uuid,
     /// When a later run succeeded.
     pub mended_at: Option<Timestamp>,
-    /// Whether the schedule is still there.
+    /// Whether the schedule still exists.
     pub lives: bool,
 }
 
-/// How many of the last runs of each of those schedules that came to an end failed, one after the other; counted to
+/// How many of the latest ended runs of each of these schedules failed in a row; counted up to
 /// [`LONGEST_STREAK`].
 pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
@@ -71,8 +71,8 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
 
-/// Whether a later run of their schedules has succeeded, by alert: (alert, schedule, last run that
-/// failed). A run of an older fire that ends later says nothing about the newer one.
+/// Whether a later run of their schedules has succeeded, by alert: (alert, schedule, last failed
+/// run). A run of an older fire that ends later says nothing about the newer one.
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
@@ -97,10 +97,10 @@ pub async fn mended(
     Ok(Mended::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// What of those namespaces has waited since `before` or longer: schedules that nobody claims, and
-/// schedules with runs outside of groups that nobody takes, by the first of these; at most `limit`
-/// of each and namespace, those first that have waited for longest. Beside these, runs whose task has
-/// been in a queue as long without a worker that was heard since `silent` and may take it.
+/// Work of these namespaces that has been waiting since `before` or longer: unclaimed schedules,
+/// and schedules with runs outside of groups that no node takes, with the first such run; at most
+/// `limit` of each kind per namespace, longest waiting first. Also runs whose task has been queued
+/// as long without a worker that may take it and was heard from since `silent`.
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
@@ -177,7 +177,7 @@ pub async fn waiting(
     Ok(all)
 }
 
-/// Which of those schedules wait since `before` or longer.
+/// Which of these schedules have been waiting since `before` or longer.
 pub async fn still_waiting(
     store: &Store,
     schedules: &[Uuid],
@@ -216,14 +216,14 @@ pub struct LongRun {
     pub id: Uuid,
     /// Its schedule.
     pub schedule_id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// When its first attempt started.
     pub started_at: Timestamp,
 }
 
-/// The runs of schedules of those namespaces that started before an instant and go on: at most
-/// `limit`, those first that have taken longest.
+/// The live runs of schedules of these namespaces that started before an instant: at most `limit`,
+/// longest-running first.
 pub async fn at_work(
     store: &Store,
     namespaces: &[Uuid],
@@ -244,7 +244,7 @@ pub async fn at_work(
     Ok(LongRun::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Which of those runs go on.
+/// Which of these runs are still live.
 pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -261,7 +261,7 @@ pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>
     Ok(still)
 }
 
-/// A page of the schedules of those namespaces that are enabled, by key.
+/// A page of the enabled schedules of these namespaces, by key.
 pub async fn enabled(
     store: &Store,
     namespaces: &[Uuid],
@@ -278,14 +278,14 @@ pub async fn enabled(
     Ok(query.all(store.read()).await?)
 }
 
-/// A run that has not settled, as the index of those has it.
+/// The condition for a run that has not settled, as in the partial index.
 const LIVE: &str = "r.state IN ('queued', 'running', 'retrying')";
 
-/// A run that waits for a node, as the index of those has it.
+/// The condition for a run that waits for a node, as in the partial index.
 const QUEUED: &str =
     "r.state IN ('queued', 'retrying') AND r.state = 'queued' AND r.group_id IS NULL";
 
-/// The names of those nodes that live.
+/// The names of the live nodes.
 pub async fn living_nodes(store: &Store) -> Result<Vec<String>, StoreError> {
     use entity::node::{Column, Entity, State};
     let query =
@@ -293,8 +293,8 @@ pub async fn living_nodes(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(query.into_tuple().all(store.read()).await?)
 }
 
-/// Of those schedules of a namespace, the names of the ones that are sought; of all, without a
-/// search. Deleted ones are not among them.
+/// The names of those schedules of a namespace that match the search; of all of them, without a
+/// search. Deleted schedules are left out.
 pub async fn sought(
     store: &Store,
     namespace: Uuid,

@@ -1,4 +1,4 @@
-//! The audit log. Only ever written to, and read; nothing in it is changed.
+//! The audit log. It is only appended to and read; entries never change.
 
 use entity::{
     Timestamp,
@@ -12,24 +12,24 @@ use uuid::Uuid;
 
 use crate::store::{Page, StoreError, Window};
 
-/// Which entries. What is None does not narrow.
+/// Selects entries. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// They concern this namespace.
+    /// Only of this namespace.
     pub namespace: Option<Uuid>,
-    /// This one did it.
+    /// Only by this actor.
     pub actor: Option<String>,
-    /// This was done: `schedule.pause`.
+    /// Only this action: `schedule.pause`.
     pub action: Option<String>,
-    /// It was done to one of this kind: `schedule`.
+    /// Only actions on this kind of object: `schedule`.
     pub kind: Option<String>,
-    /// It was done to that.
+    /// Only actions on this object.
     pub subject_id: Option<Uuid>,
-    /// It was done to what had this name then.
+    /// Only actions on an object that had this name at that time.
     pub subject: Option<String>,
     /// At this instant or later.
     pub after: Option<Timestamp>,
-    /// Earlier.
+    /// Before this instant.
     pub before: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
         .apply_if(filter.action.as_deref(), |query, word| query.filter(Column::Action.eq(word)))
-        // Kinds are plain words: whoever asks has seen to that.
+        // Kinds are plain words; the caller has checked that.
         .apply_if(filter.kind.as_deref(), |query, kind| {
             query.filter(Column::Action.starts_with(format!("{kind}.")))
         })

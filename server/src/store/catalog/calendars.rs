@@ -1,4 +1,4 @@
-//! Calendars, and the schedules that name them.
+//! Calendars, and the schedules that refer to them.
 
 use entity::{
     Timestamp,
@@ -16,7 +16,7 @@ use crate::store::{Dialect, Page, StoreError, Window, db::lookups::lookups};
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
 
-/// The versions of the calendars of those keys, and since when each is in force.
+/// The versions of these calendars, and since when each is in force.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -30,7 +30,7 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The versions of the living calendars of a namespace.
+/// The versions of a namespace's calendars that are not deleted.
 pub async fn versions_in<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -44,8 +44,8 @@ pub async fn versions_in<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The living calendars of those names. Those that are held are not deleted before the transaction
-/// ends.
+/// The calendars with these names that are not deleted. With a lock, they cannot be deleted before
+/// the transaction ends.
 pub async fn by_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -57,13 +57,13 @@ pub async fn by_names<C: ConnectionTrait>(
         .filter(Column::Name.is_in(names))
         .filter(Column::DeletedAt.is_null());
     if are_held {
-        // Whoever holds several holds them in the order in which a deployment changes them.
+        // Locks are taken in the order in which a deployment changes the calendars.
         query = query.order_by_asc(Column::Name).lock_shared();
     }
     Ok(query.all(connection).await?)
 }
 
-/// The living calendars of a namespace, by name.
+/// The calendars of a namespace that are not deleted, by name.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -75,7 +75,7 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of the living calendars, by name without regard to case, then by key.
+/// A page of the calendars that are not deleted, by case-insensitive name, then by key.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -105,7 +105,7 @@ pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), 
     Ok(())
 }
 
-/// Writes the set columns of `row` if the living calendar still has `version`.
+/// Writes the set columns of `row` if the calendar is not deleted and still has `version`.
 pub async fn update_if_version<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -120,10 +120,10 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// So many versions of a calendar are kept. What lies before all of them goes by the oldest.
+/// How many versions of a calendar are kept. For earlier times, the oldest one applies.
 const KEPT: i32 = 100;
 
-/// Keeps what a calendar was before the change at an instant.
+/// Keeps the calendar's state before the change at an instant.
 pub async fn keep_version<C: ConnectionTrait>(
     tx: &C,
     was: &Model,
@@ -145,7 +145,7 @@ pub async fn keep_version<C: ConnectionTrait>(
     Ok(())
 }
 
-/// What the calendars of those keys were before what they are now, in the order of their versions.
+/// The former versions of these calendars, in version order.
 pub async fn past<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -156,8 +156,8 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Deletes the calendar, softly: its name is free. No schedule names it, so what it was does not
-/// matter any more.
+/// Deletes the calendar softly: its name becomes free. No schedule refers to it, so its history no
+/// longer matters.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     calendar_version::Entity::delete_many()
         .filter(calendar_version::Column::CalendarId.eq(id))
@@ -171,7 +171,7 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Resu
     Ok(())
 }
 
-/// Some of the living schedules that name the calendar, by name, from behind that of `after` on: at
+/// Schedules that refer to the calendar and are not deleted, by name, starting after `after`: at
 /// most `most`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
@@ -183,7 +183,7 @@ pub async fn users<C: ConnectionTrait>(
     users_since(connection, dialect, calendar, None, after, most).await
 }
 
-/// The same of those that were changed since an instant, if one is given.
+/// The same for schedules changed since an instant, if one is given.
 pub async fn users_since<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -205,7 +205,7 @@ pub async fn users_since<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Some of the living schedules that name the calendar, by key, from behind that of `after` on: at
+/// Keys of schedules that refer to the calendar and are not deleted, starting after `after`: at
 /// most `most`.
 pub async fn keys_of_users<C: ConnectionTrait>(
     connection: &C,

@@ -1,12 +1,12 @@
-//! What a schedule relies on that was composed before the transaction that writes it: names that
-//! were looked up, and the rules of its zone. It is written only where all of that still holds.
+//! What a schedule relies on if it was composed before the transaction that writes it: names that
+//! were looked up, and its zone's rules. It is written only if all of that still holds.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::store::{Dialect, StoreError, db::bulk::Bulk, ledger::zone_rules};
 
-/// What some names stood for, and by which rules the cursor was computed.
+/// What names referred to, and the rules by which the cursor was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
     /// The release of the zone data.
@@ -15,11 +15,11 @@ pub struct Expected {
     pub namespace: String,
     /// Its key.
     pub namespace_id: Uuid,
-    /// The workflow, if it is there already.
+    /// The workflow, if it already exists.
     pub workflow: Option<ExpectedWorkflow>,
 }
 
-/// A workflow as it was found.
+/// A workflow in the state in which it was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExpectedWorkflow {
     /// Its key.
@@ -30,8 +30,8 @@ pub struct ExpectedWorkflow {
     pub version: i32,
 }
 
-/// Whether all of it holds. The release of the zone data and the workflows do so to the end of the
-/// transaction.
+/// Whether all of it holds. The zone data and the workflows then stay so until the transaction
+/// ends.
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -42,7 +42,7 @@ pub async fn holds<C: ConnectionTrait>(
     Ok(tx.query_one_raw(statement).await?.is_none())
 }
 
-/// The rows that [`broken`] looks at.
+/// The rows that [`broken`] examines.
 pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
     let workflows = || expected.iter().map(|one| one.workflow.as_ref());
     Bulk::default()
@@ -54,12 +54,12 @@ pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
         .int("version", workflows().map(|found| found.map(|one| i64::from(one.version))))
 }
 
-/// The condition that something about a row of `table` does not hold any more. That a workflow is
-/// there holds to the end of the transaction: a schedule's reference alone would be one to a
-/// workflow that is deleted at this moment, as its row stays.
+/// The condition that an expectation in a row of `table` no longer holds. If a workflow is found,
+/// it exists until the transaction ends: a schedule's foreign key alone would not ensure that,
+/// because a workflow that is being deleted keeps its row.
 ///
-/// Each part looks by a key. PostgreSQL plans the statement once, when there may be few workflows,
-/// and would go through all of them in a join from then on.
+/// Each part looks up by key. PostgreSQL plans the statement once, when there may be few workflows,
+/// and with a join would read all of them from then on.
 pub(in crate::store) fn broken(dialect: &Dialect, table: &str) -> String {
     let other_zone_data = zone_rules::is_other(dialect, &format!("{table}.zone_data"));
     let lock = dialect.share();

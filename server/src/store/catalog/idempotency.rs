@@ -11,7 +11,7 @@ use sea_orm::{
 
 use crate::store::StoreError;
 
-/// Takes the key; false when it is taken. Waits for a transaction that is about to take it.
+/// Takes the key; returns false if it is taken. Waits for a transaction that is just taking it.
 pub async fn take_if_free<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -33,7 +33,7 @@ pub async fn take_if_free<C: ConnectionTrait>(
     Ok(matches!(inserted, TryInsertResult::Inserted(1..)))
 }
 
-/// Who used the key, and what the answer was. Nobody else changes it until the transaction ends.
+/// Who used the key, and the stored answer. It cannot change until the transaction ends.
 pub async fn find<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -43,7 +43,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// Writes the answer beside a key that was taken.
+/// Stores the answer for a key that was taken.
 pub async fn answer<C: ConnectionTrait>(
     tx: &C,
     actor: &str,

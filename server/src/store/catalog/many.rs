@@ -1,7 +1,7 @@
-//! Many rows in one statement, from the same rows that one would be written from.
+//! Writes many rows in one statement, from the same active models as single rows.
 //!
-//! What a bulk order writes is what as many single ones would have: so the engine composes rows
-//! once, and only their number decides how many statements they become.
+//! A bulk request writes the same as many single requests would: so the callers compose rows in one
+//! way, and only their number determines how many statements are needed.
 
 use std::collections::HashSet;
 
@@ -19,26 +19,26 @@ use crate::store::{
 /// How rows are added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::store) struct Manner<'a> {
-    /// A column that the database fills, and the expression that it fills it with.
+    /// A column that the database fills, and the expression for its value.
     pub(in crate::store) stamp: Option<(&'a str, &'a str)>,
-    /// What stands behind the rows: what to do about those that exist, what to give back.
+    /// The end of the statement: how to treat existing rows, and what to return.
     pub(in crate::store) tail: &'a str,
 }
 
-/// Things to be, the first definition of each, and its entry in the audit log.
+/// New objects, the first definition of each, and its audit log entry.
 pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
-    /// The columns of definitions and entries that hold the key of the thing.
+    /// The columns of definitions and audit entries that contain the object's key.
     pub(in crate::store) keys: (&'static str, &'static str),
-    /// The column of definitions that entries tell as what there is after: it is written out once.
-    /// What entries say of that themselves is not written then.
+    /// The column of definitions that the audit entries contain as the state after: it is sent only
+    /// once, and the entries' own value is not written.
     pub(in crate::store) told: Option<&'static str>,
 }
 
 impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
-    /// The statements that add them. What belongs to a thing that is not added is not added either.
-    /// All rows of a table set the columns that its first one sets. What the manner's tail returns
-    /// is given back.
+    /// The statements that add them. The definition and audit entry of an object that is not added
+    /// are left out too. All rows of a table set the same columns as its first row. The columns in
+    /// the tail's RETURNING clause are returned.
     pub(in crate::store) fn insert(
         self,
         dialect: &Dialect,
@@ -66,8 +66,8 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// The same for PostgreSQL, which takes all three tables in one statement: each statement is a
-    /// round trip that others wait for. Nothing is added unless all that is expected holds.
+    /// The same for PostgreSQL, which writes all three tables in one statement: each statement is a
+    /// round trip that others wait for. Nothing is added unless all expectations hold.
     pub(in crate::store) fn insert_at_once(
         self,
         dialect: &Dialect,
@@ -105,7 +105,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// In parts of as many rows as a statement is given.
+    /// Splits the rows into parts of as many as one statement takes.
     fn in_parts(
         self,
         manner: Manner<'_>,
@@ -135,12 +135,12 @@ fn table<A: ActiveModelTrait>() -> &'static str {
     A::Entity::default().as_str()
 }
 
-/// Rows on their way into a table.
+/// Rows to be inserted into a table.
 struct Insert {
     table: &'static str,
-    /// The columns that are written.
+    /// The columns to write.
     names: String,
-    /// What is written into them.
+    /// The expressions for their values.
     wanted: String,
     rows: Bulk,
 }
@@ -178,14 +178,14 @@ impl Insert {
         Ok(Self { table, names, wanted, rows: bulk })
     }
 
-    /// The statement by itself; `which` narrows the rows, `tail` stands behind them.
+    /// The statement on its own; `which` narrows the rows, `tail` is appended.
     fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
         let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }
 
-    /// The statement over a table of `rows`, and what is joined to it. "WHERE true" lets SQLite tell
-    /// a conflict clause from a join.
+    /// The statement over a table of `rows` and its joins. "WHERE true" lets SQLite tell a conflict
+    /// clause from a join.
     fn sql(&self, rows: &str, beside: &str, which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(
@@ -195,7 +195,7 @@ impl Insert {
     }
 }
 
-/// Carries out statements that give keys back.
+/// Executes statements that return keys.
 pub(in crate::store) async fn written<C: ConnectionTrait>(
     tx: &C,
     statements: Vec<Statement>,
@@ -209,7 +209,7 @@ pub(in crate::store) async fn written<C: ConnectionTrait>(
     Ok(ids)
 }
 
-/// A column whose values tell its kind: a null of the driver has a type, too.
+/// Adds a column whose values determine its type: in the driver, a null has a type too.
 fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
     let odd = |value: &Value| {
         StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
@@ -235,7 +235,7 @@ fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, Store
     }
 }
 
-/// A whole number or a flag; the outer None is another kind of value.
+/// An integer or a flag; the outer `None` is another type of value.
 fn number(value: &Value) -> Option<Option<i64>> {
     if let Value::BigInt(number) = value {
         Some(*number)

@@ -1,7 +1,8 @@
-//! What people and modules make: schedules, workflows and what belongs to them.
+//! Objects that people and modules create: schedules, workflows and related objects.
 //!
-//! `many` writes rows of several in one statement, `expected` says what a schedule relies on that was
-//! composed before; `audit` is the log of all changes, `idempotency` answers a repeated call.
+//! `many` writes rows of several objects in one statement; `expected` states what a schedule relies
+//! on that was composed earlier; `audit` is the log of all changes; `idempotency` stores the
+//! answers for repeated calls.
 
 pub mod audit;
 pub mod calendars;

@@ -1,4 +1,4 @@
-//! Modules: what they declared, and what they take over.
+//! Modules: what they declared, and what they adopt.
 
 use entity::{
     Timestamp,
@@ -12,12 +12,12 @@ use uuid::Uuid;
 
 use crate::store::{Dialect, StoreError};
 
-/// A kind of thing that a module declares.
+/// A kind of object that a module declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A way to tell people of alerts.
+    /// An alert channel.
     AlertChannel,
-    /// Who is told of what.
+    /// An alert rule.
     AlertRule,
     /// A calendar.
     Calendar,
@@ -38,7 +38,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
 }
 
-/// Writes down what the module declares now.
+/// Stores the module's current declaration.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -61,7 +61,7 @@ pub async fn keep<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Forgets a module that declares nothing any more.
+/// Removes a module that no longer declares anything.
 pub async fn forget<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Makes a thing that people made the module's.
+/// Makes an object that people created the module's.
 pub async fn adopt<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

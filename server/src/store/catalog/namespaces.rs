@@ -11,7 +11,7 @@ use crate::store::{Page, StoreError, Window, db::lookups::lookups};
 
 lookups!("namespace", removed: by_ids);
 
-/// The namespace of that name.
+/// The namespace with this name.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     name: &str,
@@ -19,7 +19,7 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// A page of the namespaces in the order in which they were made: of all, or of those of the given
+/// A page of the namespaces in the order of their creation: of all, or of those with the given
 /// keys.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
@@ -38,20 +38,20 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// Adds a namespace; a name that exists is [`crate::store::Constraint::NamespaceName`].
+/// Adds a namespace; fails with [`crate::store::Constraint::NamespaceName`] if the name exists.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Gives a namespace another name.
+/// Renames a namespace.
 pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     let update = Entity::update_many().col_expr(Column::Name, Expr::value(name));
     update.filter(Column::Id.eq(id)).exec(tx).await?;
     Ok(())
 }
 
-/// Sets the quotas of a namespace; none are as the server is configured.
+/// Sets the quotas of a namespace; `None` for the configured defaults.
 pub async fn set_quotas<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -62,7 +62,7 @@ pub async fn set_quotas<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Says how long the namespace keeps its history; gives what it was before.
+/// Sets how long the namespace keeps its history; returns the previous value.
 pub async fn set_retention<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! What namespaces may use, and what they do.
+//! The quotas of namespaces, and their usage.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// What was set for a namespace.
+/// A namespace's own quotas.
 #[derive(Clone, Debug, PartialEq, FromQueryResult)]
 pub struct Own {
     /// Key.
@@ -17,17 +17,17 @@ pub struct Own {
     pub quotas: Option<serde_json::Value>,
 }
 
-/// What a namespace has of schedules.
+/// A namespace's usage by schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Usage {
-    /// That are not deleted.
+    /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Of all of them, in their busiest minutes.
+    /// Their total fires per hour, at the rates of their busiest minutes.
     pub fires_an_hour: i64,
 }
 
 impl Usage {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Usage {
         }
     }
 
-    /// What is left without the other.
+    /// The difference of both.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Usage {
 }
 
 impl Store {
-    /// What was set for namespaces.
+    /// The quotas that were set for namespaces.
     pub async fn own_quotas(&self) -> Result<Vec<Own>, StoreError> {
         let sql = "SELECT id, name, quotas FROM namespace WHERE quotas IS NOT NULL";
         let rows = Own::find_by_statement(self.dialect().statement(sql, []));
@@ -88,7 +88,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
     }
 
-    /// Keeps others who ask so from saving schedules in the namespace until the transaction ends.
+    /// Keeps other transactions that take this lock from saving schedules in the namespace until
+    /// this one ends.
     pub async fn lock_quotas(
         &self,
         tx: &impl ConnectionTrait,
@@ -101,8 +102,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a namespace has of schedules, and what was set for it. Up to `most` schedules are
-    /// counted.
+    /// A namespace's usage by schedules, and its own quotas. At most `most` schedules are counted.
     pub async fn usage(
         &self,
         connection: &impl ConnectionTrait,

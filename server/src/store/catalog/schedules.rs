@@ -1,7 +1,7 @@
-//! Schedules: finding, listing and the writes of the control plane. The planner's claims stand in
-//! their own file.
+//! Schedules: finding, listing and the writes of the control plane. The planner's claims are in a
+//! separate file.
 //!
-//! Each write stamps `changed`, or the followers of the change feed would not see it.
+//! Each write stamps `changed`; otherwise, followers of the change feed would not see it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ use crate::store::{
 
 lookups!("schedule", kept: by_ids, of_module, lock);
 
-/// The schedule of that key, deleted or not.
+/// The schedule with this key, deleted or not.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -36,7 +36,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The living schedule of that name.
+/// The schedule with this name that is not deleted.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -44,14 +44,14 @@ pub async fn by_name<C: ConnectionTrait>(
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        // The index has both: first as it is listed, then as it is.
+        // The index contains both: the name in lower case, for sorting, and the name itself.
         .filter(Func::lower(Column::Name.into_expr()).eq(Func::lower(name)))
         .filter(Column::Name.eq(name))
         .filter(Column::DeletedAt.is_null());
     Ok(query.one(connection).await?)
 }
 
-/// The living schedules of those names.
+/// The schedules with these names that are not deleted.
 pub async fn by_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -64,8 +64,8 @@ pub async fn by_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The living schedules that the module declared, and those of these names, whose cursors lie
-/// before their catch-up windows at `now`.
+/// The schedules that the module declared, and those with these names, whose cursors are before
+/// their catch-up windows at `now`; without deleted ones.
 pub async fn far_behind<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -79,8 +79,8 @@ pub async fn far_behind<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Moves those cursors to the beginnings of the windows as if what lies before were accounted for:
-/// for a transaction that is taken back.
+/// Moves these cursors to the start of their windows, as if earlier instants were accounted for:
+/// for a transaction that will be rolled back.
 pub async fn pass_over_far_behind<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -104,11 +104,11 @@ fn window_begins(now: Timestamp) -> SimpleExpr {
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
-/// Schedules to be, their first definitions, and their entries in the audit log.
+/// New schedules, their first definitions, and their audit log entries.
 pub type NewRows =
     (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
-/// Adds those schedules whose names no living one has, and says which those are.
+/// Adds the schedules whose names are free; returns which ones these are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -118,7 +118,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
 }
 
-/// The same, and gives their rows back.
+/// The same, returning their rows.
 pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -132,15 +132,15 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     Ok(written)
 }
 
-/// The same in one statement that is a transaction by itself; for PostgreSQL. None are added unless
-/// all that is expected holds.
+/// The same in one statement that is its own transaction; for PostgreSQL. Nothing is added unless
+/// all expectations hold.
 pub async fn make_at_once_if_names_free(
     store: &Store,
     rows: NewRows,
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
-    // What the database decides, and what it writes down in its own way. The rest is known.
+    // The values that the database generates or normalises. The rest is known.
     let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
     let model = |row: &ActiveModel| ActiveModel { changed: Set(0), ..row.clone() }.try_into_model();
     let asked: Vec<Model> = rows.0.iter().map(model).collect::<Result<_, _>>()?;
@@ -174,7 +174,7 @@ fn things(
     Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }
 
-/// Writes the set columns of `row` if the living schedule still has `version`.
+/// Writes the set columns of `row` if the schedule is not deleted and still has `version`.
 pub async fn update_if_version<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -191,8 +191,8 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Tells the followers of the schedules that something about them changed. They are locked in the
-/// order of their keys.
+/// Marks these schedules as changed for the followers of the change feed. They are locked in key
+/// order.
 pub async fn stamp<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -207,8 +207,8 @@ pub async fn stamp<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Locks the living schedules that the module declared, and those of these names, until the
-/// transaction ends.
+/// Locks the schedules that the module declared, and those with these names, until the transaction
+/// ends; without deleted ones.
 pub async fn lock_declared<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -232,7 +232,7 @@ fn declared(namespace: Uuid, (module, names): (&str, &[String])) -> Condition {
         .add(theirs)
 }
 
-/// Deletes the schedule, softly: it fires no more and its name is free.
+/// Deletes the schedule softly: it no longer fires, and its name becomes free.
 pub async fn delete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -251,7 +251,7 @@ pub async fn delete<C: ConnectionTrait>(
     Ok(())
 }
 
-/// A page of the schedules that were deleted and not purged yet, the last deleted first.
+/// A page of the schedules that are deleted but not purged yet, latest deletion first.
 pub async fn deleted<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -274,7 +274,7 @@ pub async fn deleted<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// The deleted schedule of that key, locked until the transaction ends.
+/// The deleted schedule with this key, locked until the transaction ends.
 pub async fn lock_deleted<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -283,8 +283,8 @@ pub async fn lock_deleted<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// Brings a deleted schedule back with the set columns of `row`. A name that is taken is
-/// [`crate::store::Constraint::ScheduleName`].
+/// Restores a deleted schedule with the set columns of `row`. Fails with
+/// [`crate::store::Constraint::ScheduleName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -320,7 +320,7 @@ pub async fn version<C: ConnectionTrait>(
     Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// Some definitions of the history, in no order.
+/// Some definitions of the history, unordered.
 pub async fn versions_of<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -348,7 +348,7 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// The living schedules of those namespaces and names: key, namespace, name.
+/// The schedules with these namespaces and names that are not deleted: key, namespace, name.
 pub async fn by_paths(
     store: &Store,
     paths: &[(&str, &str)],
@@ -374,7 +374,7 @@ pub async fn by_paths(
     Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
 }
 
-/// Some of the living schedules that have a retention of their own, by name: key, name, days.
+/// Schedules with their own retention that are not deleted, by name: key, name, days.
 pub async fn with_own_retention<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

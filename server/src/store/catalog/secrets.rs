@@ -1,4 +1,4 @@
-//! Secrets, sealed. Nothing here can open one.
+//! Secrets, encrypted. Nothing here can decrypt one.
 
 use entity::{
     run,
@@ -11,11 +11,11 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Dialect, Page, StoreError, Window, db::lookups::lookups};
 
-/// Names the advisory lock of whoever decides by which key secrets are sealed.
+/// The id of the advisory lock for decisions about which key encrypts secrets.
 const SEALING: i64 = 0x6361_7269_7365_616c;
 
-/// Lets nobody else seal until the end of the transaction: which keys are in use stays as it is
-/// seen after this. (SQLite's one writer is one lock for all.)
+/// Prevents other transactions from encrypting until the end of this one: the set of keys in use
+/// cannot change after this. (On SQLite, the single writer already acts as that lock.)
 pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result<(), StoreError> {
     if dialect.is_postgres() {
         let lock = format!("SELECT pg_advisory_xact_lock({SEALING})");
@@ -24,7 +24,7 @@ pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result
     Ok(())
 }
 
-/// The secrets of those names in the namespace of a run.
+/// The secrets with these names in the namespace of a run.
 pub async fn of_run<C: ConnectionTrait>(
     connection: &C,
     run: Uuid,
@@ -40,7 +40,7 @@ pub async fn of_run<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The secrets of those names in a namespace.
+/// The secrets with these names in a namespace.
 pub async fn of_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -51,7 +51,7 @@ pub async fn of_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The secret of that name, locked.
+/// The secret with this name, locked.
 pub async fn lock<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -64,7 +64,7 @@ pub async fn lock<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// The secret of that key.
+/// The secret with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -95,7 +95,7 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
 
 lookups!("secret", removed: lock_sealed_otherwise, insert, update, delete);
 
-/// Each key that seals something, and the name of a secret that it seals.
+/// Each encryption key in use, and the name of a secret that it encrypts.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Vec<(String, String)>, StoreError> {

@@ -19,7 +19,7 @@ use crate::store::{Dialect, Page, Store, StoreError, Window, db::lookups::lookup
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
-/// The living workflows of a namespace by name, at most `most`.
+/// The workflows of a namespace that are not deleted, by name, at most `most`.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -33,7 +33,7 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many living schedules run the workflow, without `except`.
+/// How many schedules that are not deleted run the workflow, without `except`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -48,7 +48,7 @@ pub async fn users<C: ConnectionTrait>(
     Ok(query.count(connection).await?)
 }
 
-/// The definitions of those versions, in no order.
+/// The definitions of these versions, unordered.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     keys: &[(Uuid, i32)],
@@ -70,7 +70,7 @@ pub async fn version<C: ConnectionTrait>(
     Ok(workflow_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// A page of the living workflows, by name without regard to case, then by key.
+/// A page of the workflows that are not deleted, by case-insensitive name, then by key.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -114,11 +114,11 @@ pub async fn history<C: ConnectionTrait>(
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
 
-/// Workflows to be, their first definitions, and their entries in the audit log.
+/// New workflows, their first definitions, and their audit log entries.
 pub type NewRows =
     (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
-/// Adds those workflows whose names no living one has, and says which those are.
+/// Adds the workflows whose names are free; returns which ones these are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -129,18 +129,18 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     many::written(tx, things.insert(dialect, manner)?).await
 }
 
-/// A namespace, and a living workflow of it.
+/// A namespace, and one of its workflows.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct NamespaceWorkflow {
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The workflow, unless the namespace has none of that name.
+    /// The workflow; `None` if the namespace has none with that name.
     pub workflow_id: Option<Uuid>,
     /// Its current version.
     pub version: Option<i32>,
 }
 
-/// The namespace of that name, and its workflow of that name.
+/// The namespace with this name, and its workflow with this name.
 pub async fn place(
     store: &Store,
     namespace: &str,
@@ -153,7 +153,7 @@ pub async fn place(
     Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
-/// Those of `names` that living workflows have.
+/// Those of `names` that are taken by workflows that are not deleted.
 pub async fn taken_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -189,7 +189,8 @@ pub async fn supersede<C: ConnectionTrait>(
     insert_version(tx, version).await
 }
 
-/// Gives the workflow another name; one that is taken is [`crate::store::Constraint::WorkflowName`].
+/// Renames the workflow; fails with [`crate::store::Constraint::WorkflowName`] if the name is
+/// taken.
 pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
@@ -199,8 +200,8 @@ pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<
     Ok(())
 }
 
-/// Brings a deleted workflow back under that name; one that is taken is
-/// [`crate::store::Constraint::WorkflowName`].
+/// Restores a deleted workflow under this name; fails with
+/// [`crate::store::Constraint::WorkflowName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
@@ -211,7 +212,7 @@ pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Resul
     Ok(())
 }
 
-/// Deletes the workflow, softly.
+/// Deletes the workflow softly.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::DeletedAt, Expr::value(at))

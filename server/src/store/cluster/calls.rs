@@ -1,13 +1,13 @@
-//! What nodes call to each other, by PostgreSQL's LISTEN and NOTIFY.
+//! Calls between nodes, by PostgreSQL's LISTEN and NOTIFY.
 //!
-//! One connection of a node's own hears and calls. It is no part of the pool: a pooled connection
-//! that listens would hear nothing while it lies in the pool. A call is committed without waiting
-//! for the disk: it carries nothing that must survive.
+//! A dedicated connection of each node receives and sends calls. It is not part of the pool: a
+//! pooled connection that listens would receive nothing while it is idle in the pool. A call is
+//! committed without waiting for the disk, because it carries nothing that must survive.
 //!
-//! The driver's listener connects again by itself, but does so only after some errors, and keeps
-//! silent about what it missed. So here every error ends the connection, and whoever uses it opens
-//! another one and looks at the tables. A connection that is half open says nothing at all: that
-//! takes a [`Wire::ping`] now and then.
+//! The driver's listener reconnects on its own, but only after some errors, and does not report
+//! what it missed. So here every error ends the connection, and the caller opens another one and
+//! reads the tables. A half-open connection produces no error: only a periodic [`Wire::ping`]
+//! detects it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,16 +26,16 @@ use sea_orm::{
     },
 };
 
-/// All nodes of one database hear it.
+/// All nodes of one database listen on it.
 const CHANNEL: &str = "carillon";
 
-/// What the connection is called in the server's list of sessions.
+/// The connection's name in the server's list of sessions.
 const SESSION: &str = "carillon calls";
 
-/// The server has so long to answer.
+/// How long the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection that hears and calls.
+/// A connection that receives and sends calls.
 #[derive(Debug)]
 pub struct Wire {
     listener: PgListener,
@@ -44,7 +44,7 @@ pub struct Wire {
 }
 
 impl Store {
-    /// Opens a wire to the other nodes; none on SQLite, which serves one process.
+    /// Opens a wire to the other nodes; `None` on SQLite, which serves one process.
     pub async fn wire(&self) -> Result<Option<Wire>, StoreError> {
         let Some((server, held)) = self.read.server().await? else { return Ok(None) };
         let session = server
@@ -63,7 +63,7 @@ impl Store {
             listener.listen(CHANNEL).await?;
             Ok(listener)
         };
-        // That there is no connection to be had says nothing about those that there are.
+        // Failure to get a new connection says nothing about the existing ones.
         match Clock::system().timeout(PATIENCE * 2, open).await {
             Ok(Ok(listener)) => Ok(Some(Wire { listener, held, store: self.clone() })),
             Ok(Err(error)) => Err(broken(self, &held, of_driver(&error), error)),
@@ -73,12 +73,11 @@ impl Store {
 }
 
 impl Wire {
-    /// Waits for the next call, this node's own included. Nothing is missed if it is not awaited to
-    /// its end.
+    /// Waits for the next call, including this node's own. Cancel-safe: no call is missed.
     pub async fn heard(&mut self) -> Result<String, StoreError> {
         let heard = tokio::select! {
             heard = self.listener.try_recv() => heard,
-            // Whoever gave it up knows why.
+            // The reason was logged when the connection was given up.
             () = self.held.lost.cancelled() => {
                 return Err(broken(&self.store, &self.held, None, sqlx::Error::WorkerCrashed));
             }
@@ -93,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// Calls to all.
+    /// Sends a call to all nodes.
     pub async fn call(&mut self, text: &str) -> Result<(), StoreError> {
         let call = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(text);
         let called = async { call.execute(&mut self.listener).await.map(|_| ()) };

@@ -1,4 +1,4 @@
-//! Terms of ownership of the services that one node does for all, on the database's clock.
+//! Leases of services that one node runs for all, by the database's clock.
 
 use std::time::Duration;
 
@@ -11,70 +11,70 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
-/// The answer to who may do a service.
+/// Which node holds a service's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// This node, in this epoch, until its term ends.
+    /// This node holds it, in this epoch, until its term ends.
     Held(i64),
-    /// Another one.
+    /// Another node holds it.
     Elsewhere,
 }
 
-/// The term of somebody else, as it was read.
+/// Another node's lease, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theirs {
-    /// Counts the holders.
+    /// The number of holders so far.
     pub epoch: i64,
-    /// When it ends on the database's clock.
+    /// When it ends, by the database's clock.
     pub until_at: Timestamp,
-    /// How much of it was left by that.
+    /// How much of the term was left, accordingly.
     pub left: Duration,
 }
 
 impl Theirs {
-    /// Whether it is the same term, not renewed.
+    /// Whether it is still the same term, not renewed.
     pub fn is_still(&self, other: &Self) -> bool {
         (self.epoch, self.until_at) == (other.epoch, other.until_at)
     }
 }
 
-/// What each write of a service names that one node does for all.
+/// The holder and epoch that each write of a service names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// The service.
     pub name: &'static str,
-    /// Who does it.
+    /// The holder.
     pub holder: Uuid,
-    /// In which epoch.
+    /// The epoch.
     pub epoch: i64,
 }
 
-/// A lease that somebody has.
+/// A lease that a node holds.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct HeldLease {
     /// The service.
     pub name: String,
-    /// The life of a node.
+    /// The id of the node's life.
     pub holder: Uuid,
-    /// Counts the holders.
+    /// The number of holders so far.
     pub epoch: i64,
 }
 
-/// How a lease came to be held.
+/// The result of trying to hold a lease.
 enum LeaseOutcome {
-    /// It was this node's before, in this epoch.
+    /// This node already held it, in this epoch.
     Renewed(i64),
-    /// It was another's, or nobody's.
+    /// It was another node's, or free.
     Taken {
         epoch: i64,
-        /// The nodes whose rows were written by others at that moment.
+        /// Nodes that were not stamped as changed because their rows were locked by others.
         untold: Vec<Uuid>,
     },
-    /// It is another's.
+    /// Another node holds it.
     Theirs(Theirs),
 }
 
-/// The life of whoever asks, if it takes on anything.
+/// The life of the requesting node, if it accepts new work.
 const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
     AND node.draining_at IS NULL";
 
@@ -87,8 +87,8 @@ async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<
 }
 
 impl Store {
-    /// Begins a transaction of a service that one node does for all; nothing, if the lease that
-    /// `fence` names is not held any more. Until the transaction ends nobody else can take it.
+    /// Begins a transaction of a service that one node runs for all; returns nothing if the lease
+    /// that `fence` names is no longer held. No other node can take it until the transaction ends.
     pub async fn begin_if_held(
         &self,
         fence: &Fence,
@@ -101,13 +101,14 @@ impl Store {
         Ok(None)
     }
 
-    /// Whether the lease is still what `fence` names, to the end of the transaction.
+    /// Whether the lease is still the one that `fence` names; it stays so until the transaction
+    /// ends.
     pub async fn holds_lease(
         &self,
         tx: &DatabaseTransaction,
         fence: &Fence,
     ) -> Result<bool, StoreError> {
-        // SQLite's one writer is a lock on everything.
+        // SQLite's one writer acts as a lock on everything.
         let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
         let sql = format!(
             "SELECT epoch FROM lease WHERE name = $1 AND holder = $2 AND epoch = $3 \
@@ -118,7 +119,7 @@ impl Store {
         Ok(tx.query_one_raw(self.dialect().statement(sql, values)).await?.is_some())
     }
 
-    /// The leases that living nodes have.
+    /// The leases that live nodes hold.
     pub async fn held_leases(&self) -> Result<Vec<HeldLease>, StoreError> {
         let sql = format!(
             "SELECT lease.name, lease.holder, lease.epoch FROM lease \
@@ -130,10 +131,10 @@ impl Store {
         Ok(leases.all(self.read()).await?)
     }
 
-    /// Takes the lease if it is free or its term is over, or renews one's own. A node whose life
-    /// is over holds nothing any more.
+    /// Takes the lease if it is free or its term is over, or renews this node's own. A node whose
+    /// life is over cannot hold a lease.
     ///
-    /// Whoever finds it to be another's has written nothing: nodes ask again and again.
+    /// If another node holds it, nothing is written: nodes try this repeatedly.
     pub async fn hold_lease_if_free(
         &self,
         name: &str,
@@ -143,8 +144,8 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// The same, if what another has is still the term that is `over` by a clock that nobody steps,
-    /// too. Else says what the other has, as far as it could be read.
+    /// The same, but also takes the lease if it is still the term `over`, which has expired by a
+    /// monotonic clock. Otherwise also returns the other node's term, as far as it could be read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,
@@ -155,7 +156,7 @@ impl Store {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
-            // The holder writes at this moment, or was frozen while it did: nobody waits for it.
+            // The holder is writing right now, or was frozen while it did: do not wait for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
         match self.hold_in(&tx, name, holder, term, over).await {
@@ -163,7 +164,7 @@ impl Store {
                 self.commit_unseen(tx).await?;
                 Ok((Term::Held(epoch), None))
             }
-            // That it is another's now is told to who follows the nodes.
+            // Followers of the nodes learn that the lease has a new holder.
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
@@ -189,7 +190,7 @@ impl Store {
         }
     }
 
-    /// Renews or takes it.
+    /// Renews or takes the lease.
     async fn hold_in(
         &self,
         tx: &DatabaseTransaction,
@@ -209,7 +210,7 @@ impl Store {
         }
     }
 
-    /// Makes the term of whoever has it longer; gives the epoch.
+    /// Extends the term of the current holder; returns the epoch.
     async fn renew_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -226,7 +227,7 @@ impl Store {
         epoch(tx, statement).await
     }
 
-    /// What somebody has of it who is alive.
+    /// The term of another live node, if it holds the lease.
     async fn term_of_another(
         &self,
         tx: &DatabaseTransaction,
@@ -252,7 +253,7 @@ impl Store {
         Ok(row.one(tx).await?.map(theirs))
     }
 
-    /// Begins a term, unless somebody was quicker. Both nodes have changed by that.
+    /// Begins a term, unless another node was quicker. Both nodes' rows count as changed.
     async fn take_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -267,7 +268,7 @@ impl Store {
         let values = || -> [sea_orm::Value; 2] { [name.into(), holder.into()] };
         let concerns = self.dialect().statement(concerned, values());
         let mut untold = returned_ids(tx, concerns).await?;
-        // Nobody waits here for one whose row somebody writes at this moment.
+        // Skips rows that another transaction is writing, without waiting.
         let sql = format!(
             "UPDATE node SET changed = {stamp} WHERE id IN ({concerned} {}) RETURNING id",
             self.dialect().skip_locked("node")
@@ -284,7 +285,7 @@ impl Store {
                OR (lease.epoch = $4 AND lease.until_at = $5) \
              RETURNING epoch"
         );
-        // No lease has such an epoch.
+        // No lease has this epoch.
         let (epoch_over, until_over) = over.map_or((-1, 0), |over| (over.epoch, over.until_at.0));
         let values =
             [name.into(), holder.into(), term.into(), epoch_over.into(), until_over.into()];
@@ -293,8 +294,8 @@ impl Store {
         Ok(epoch.map(|epoch| LeaseOutcome::Taken { epoch, untold: untold.into_iter().collect() }))
     }
 
-    /// Has these nodes count as changed once more: who follows them may have read them between
-    /// their own write and that of the lease.
+    /// Stamps these nodes as changed once more: a follower may have read them between their own
+    /// write and that of the lease.
     async fn tell_of(&self, nodes: &[Uuid]) -> Result<(), StoreError> {
         if nodes.is_empty() {
             return Ok(());
@@ -312,7 +313,7 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// The name of the node that has the lease, if one is alive that has.
+    /// The name of the live node that holds the lease, if any.
     pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -328,12 +329,12 @@ impl Store {
         Ok(row.map(|row| row.name))
     }
 
-    /// The time on the clock that leases follow.
+    /// The time by the clock that leases follow.
     pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
         self.lease_time_by(self.read()).await
     }
 
-    /// The same, asked through a connection that the caller has: nobody waits for another one.
+    /// The same, through the caller's connection, without waiting for another one.
     pub async fn lease_time_by<C: ConnectionTrait>(
         &self,
         connection: &C,

@@ -1,5 +1,5 @@
-//! The nodes: their heartbeats, the terms of the services that one does for all, and their calls to
-//! each other.
+//! The nodes: their heartbeats, the leases of services that one node runs for all, and their calls
+//! to each other.
 
 pub mod calls;
 pub mod leases;

@@ -1,4 +1,4 @@
-//! The nodes' lives and heartbeats, on the database's clock.
+//! The nodes' lives and heartbeats, by the database's clock.
 
 use std::time::Duration;
 
@@ -17,24 +17,24 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
-/// What a node says of itself when it joins.
+/// The data of a node that joins.
 #[derive(Clone, Debug, Default)]
 pub struct Joining {
-    /// Key of this life.
+    /// The key of this life.
     pub id: Uuid,
-    /// The name that the operator knows.
+    /// The name by which operators know the node.
     pub name: String,
-    /// Version of the program.
+    /// The version of the program.
     pub version: String,
-    /// Version of its zone data.
+    /// The version of its zone data.
     pub zone_data: String,
-    /// The process, as its machine tells it from others; empty where it does not.
+    /// Identifies the process on its machine; empty if the system does not provide it.
     pub process: String,
-    /// What it does.
+    /// Its roles.
     pub roles: Vec<String>,
-    /// What runs may ask of it.
+    /// The tags that runs can require.
     pub tags: Vec<String>,
-    /// How many runs it takes at once.
+    /// The maximum number of runs that it executes at once.
     pub capacity: i32,
     /// How far its clock is ahead of the database's.
     pub clock_offset_ms: i64,
@@ -42,37 +42,37 @@ pub struct Joining {
     pub beats_in: BeatsIn,
 }
 
-/// Whether a node may go on.
+/// Whether a node may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeatOutcome {
-    /// It may. What the database's clock showed.
+    /// It may; with the time on the database's clock.
     Alive(Timestamp),
-    /// It was declared dead: what it held may be another's by now.
+    /// It was declared dead: other nodes may hold its work by now.
     Lost,
 }
 
-/// What a node says of itself with each beat.
+/// The payload of a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beat {
     /// How many runs it holds.
     pub held: i32,
-    /// How far its clock was ahead of the database's when that was looked at last.
+    /// How far its clock was ahead of the database's at the last look.
     pub clock_offset_ms: i64,
-    /// Why it cannot reach Redis, if it is to and cannot.
+    /// Why it cannot reach Redis, if it should and cannot.
     pub redis_problem: Option<String>,
 }
 
-/// The time before a node in which no scheduler may have been there.
+/// The period before a node started in which no scheduler may have been running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct SchedulerGap {
     /// When any other scheduler was last seen, if one ever was.
     pub last_before: Option<Timestamp>,
-    /// When this node began.
+    /// When this node started.
     pub started_at: Timestamp,
 }
 
 impl Store {
-    /// When a node began, and when any other scheduler was last seen. None if that is not known
+    /// When a node started, and when any other scheduler was last seen. `None` if that is unknown
     /// here: heartbeats that go elsewhere leave no trace in the table.
     pub async fn scheduler_gap(
         &self,
@@ -92,24 +92,24 @@ impl Store {
     }
 }
 
-/// A life that nobody has ended, with how long it has been silent.
+/// A life that has not ended, with how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Living {
     /// Its row.
     pub node: node::Model,
-    /// Since its last heartbeat.
+    /// The time since its last heartbeat.
     pub silence: Duration,
-    /// The number of the last beat that was heard of it elsewhere.
+    /// The number of its last heartbeat outside the database.
     pub beat: Option<u64>,
     /// When a heartbeat was last written into its row.
     pub written_at: Timestamp,
-    /// What the database's clock showed when the row was read.
+    /// The time on the database's clock when the row was read.
     pub read_at: Timestamp,
 }
 
 impl Living {
-    /// Whether its silence proves that its life is over. That of a row into which heartbeats do not
-    /// go proves nothing: such a node must have left a doubt without an answer for as long.
+    /// Whether its silence proves that its life is over. If a node's heartbeats do not go into its
+    /// row, the row proves nothing: such a node must also have left a doubt unanswered for as long.
     pub fn is_over(&self, expiry: Duration) -> bool {
         let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
         self.silence > expiry
@@ -126,44 +126,43 @@ impl Living {
     }
 }
 
-/// Who has a node take nothing on, and why.
+/// Who drained a node, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// A user's name.
     pub by: String,
-    /// In their words.
+    /// The reason, in their words.
     pub reason: String,
 }
 
-/// A doubt whether a node lives whose heartbeats do not go into its row.
+/// A doubt whether a node is alive whose heartbeats do not go into its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Its life.
+    /// The id of its life.
     pub node: Uuid,
-    /// For how long it was heard to be silent: so much of the time in which it may answer is over.
+    /// How long it has already been observed silent: this part of its time to answer is over.
     pub heard: Duration,
 }
 
-/// A life whose row had no heartbeat for the expiry, as somebody saw by a clock that is not stepped.
+/// A life whose row had no heartbeat for the expiry, as observed by a monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silent {
     /// Its key.
     pub node: Uuid,
     /// The last heartbeat in its row.
     pub since: Timestamp,
-    /// Whether that stood there for the whole expiry before the eyes of whoever says so: then it is
-    /// silent whatever the database's clock shows.
+    /// Whether the observer saw that heartbeat unchanged for the whole expiry: it is then silent
+    /// whatever the database's clock shows.
     pub is_watched: bool,
-    /// Whether a doubt stood there without an answer for as long.
+    /// Whether a doubt stayed unanswered for as long.
     pub is_unanswered: bool,
 }
 
-/// A node whose heartbeats go elsewhere is doubted after that part of the expiry.
+/// A node whose heartbeats go elsewhere is doubted after this fraction of the expiry.
 pub const DOUBTED_AFTER: u32 = 3;
 
 impl Store {
-    /// Begins a new life of the node's name. Its earlier lives are over: whoever bears the name
-    /// now says so.
+    /// Begins a new life with the node's name. Earlier lives with that name end.
     pub async fn join(&self, node: &Joining) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -172,7 +171,7 @@ impl Store {
              WHERE name = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
-        // A process that begins anew because it was declared dead is as drained as it was.
+        // A process that begins a new life because it was declared dead keeps its drain.
         let before = |column: &str| {
             format!(
                 "(SELECT n.{column} FROM node n WHERE n.name = $2 AND n.process = $6 \
@@ -207,8 +206,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Says in its row that the node is alive, unless it was declared dead. That answers every
-    /// doubt. Who follows the nodes is not woken by that, and reads it a moment later.
+    /// Writes a heartbeat to the node's row, unless the node was declared dead. That answers every
+    /// doubt. Followers of the nodes are not woken by it, and read it a moment later.
     pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<BeatOutcome, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -229,12 +228,12 @@ impl Store {
         Ok(row.map_or(BeatOutcome::Lost, |row| BeatOutcome::Alive(row.heartbeat_at)))
     }
 
-    /// The lives that nobody has ended, by name; also those that have been silent for long.
+    /// The lives that have not ended, by name, including those that have been silent for long.
     pub async fn living_nodes(&self) -> Result<Vec<Living>, StoreError> {
         self.living_nodes_by(self.read()).await
     }
 
-    /// The same, asked through a connection that the caller has.
+    /// The same, through the caller's connection.
     pub(crate) async fn living_nodes_by<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -267,7 +266,7 @@ impl Store {
         Ok(node::Entity::find_by_id(id).one(self.read()).await?)
     }
 
-    /// Says that the node only brings to an end what it holds, and gives up its leases.
+    /// Marks the node as only finishing the work that it holds, and gives up its leases.
     pub async fn drain(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -281,8 +280,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Says that the node takes nothing on, or does again; its leases end with that. Gives its row
-    /// as it was, if it is alive.
+    /// Starts or ends a node's drain, which also ends its leases. Returns its previous row, if it
+    /// is alive.
     pub async fn set_drain_if_alive(
         &self,
         tx: &DatabaseTransaction,
@@ -326,9 +325,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Writes the doubts, unless a heartbeat came into the row within `silence`; says how many are
-    /// news. One that lies in the future by more was written before the database's clock was stepped
-    /// back. The nodes' order is the same for all who doubt, so that nobody waits in a circle.
+    /// Records doubts, unless the row got a heartbeat within `silence`; returns how many are new. A
+    /// heartbeat further in the future than that was written before the database's clock was
+    /// stepped back. Every node locks the rows in the same order, so that no deadlock arises.
     pub async fn doubt_if_silent(
         &self,
         doubts: &[Doubt],
@@ -351,7 +350,7 @@ impl Store {
             doubted += done.rows_affected();
         }
         if doubted > 0 {
-            // A commit that is seen would be news to all who follow, here and on other nodes.
+            // A visible commit would notify all followers, here and on other nodes.
             self.commit_unseen(tx).await?;
         } else {
             tx.rollback().await?;
@@ -359,11 +358,12 @@ impl Store {
         Ok(doubted)
     }
 
-    /// Declares dead those of the `silent` whose rows still have no other heartbeat, and says which.
-    /// What was silent before anybody watched must be so by the database's clock, too.
-    /// One whose heartbeats go elsewhere must have left a doubt without an answer for as long, too:
-    /// what is elsewhere can be lost, and proves nothing. Not `own`: after a suspension or a step of
-    /// the clock it may look before its heart beats again.
+    /// Declares dead those of the `silent` whose rows still have the same heartbeat, and returns
+    /// them. If a silence began before it was observed, it must also hold by the database's clock.
+    /// A node whose heartbeats go elsewhere must also have left a doubt unanswered for as long:
+    /// heartbeats elsewhere can be lost, so their absence proves nothing. Never declares `own`
+    /// dead: after a suspension or a step of the clock, this node may look before it sends its next
+    /// heartbeat.
     pub async fn expire_other_nodes(
         &self,
         tx: &DatabaseTransaction,

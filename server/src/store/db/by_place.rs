@@ -1,10 +1,12 @@
-//! Rows that are read by the places of their columns.
+//! Rows that are read by column position.
 //!
-//! A derived reader looks each column of each row up by its name. A claim has hundreds of rows of more
-//! than two dozen columns: reading values was an eighth of the engine's samples in a storm on SQLite.
-//! Here the columns of the statement and the fields that they are read into are one list.
+//! A derived reader looks up each column of each row by name. A claim has hundreds of rows of more
+//! than two dozen columns: reading values took an eighth of the engine's samples in a storm on
+//! SQLite. Here, one list defines both the columns of the statement and the fields that they are
+//! read into.
 
-/// A constant with the columns to select, first and in that order, and the reader of such rows.
+/// Defines a constant with the columns to select, first and in this order, and the reader of such
+/// rows.
 macro_rules! by_place {
     (
         $(#[$doc:meta])*

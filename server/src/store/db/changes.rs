@@ -1,11 +1,12 @@
-//! The change feed: who follows runs or schedules reads them in the order of their last write.
+//! The change feed: followers of runs or schedules read them in the order of their last write.
 //!
-//! Each write of such a row stamps `changed`. On PostgreSQL that is the transaction's id, and a
-//! reader stops below the oldest transaction that is still open ([`crate::store::Dialect::horizon`]): a
-//! later commit can never put a row before a cursor that was already passed. SQLite commits one
-//! transaction after the other, so counting does. The feed carries states, not history: a row that
-//! changed twice between two reads is read once, as it is now. Nothing is lost and nothing comes
-//! twice, however often the reader goes away.
+//! Each write of such a row stamps `changed`. On PostgreSQL, the stamp is the transaction's id, and
+//! a reader stops below the oldest transaction that is still open
+//! ([`crate::store::Dialect::horizon`]): a later commit can never put a row before a cursor that
+//! has already passed. SQLite commits one transaction after another, so a counter is enough. The
+//! feed carries states, not history: a row that changed twice between two reads is read once, in
+//! its current state. Nothing is lost and nothing is delivered twice, however often the reader
+//! disconnects.
 
 use std::{fmt, str::FromStr};
 
@@ -22,7 +23,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Before everything.
+    /// The position before everything.
     pub const START: Self = Self { changed: -1, id: Uuid::nil() };
 }
 
@@ -32,7 +33,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// Not a cursor that the feed gave out.
+/// The text is not a cursor of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of this feed")]
 pub struct NotACursor;
@@ -49,33 +50,33 @@ impl FromStr for Cursor {
     }
 }
 
-/// Says that something was written, not what: the reader reads again from its cursor.
+/// Signals that something was written, but not what: the reader reads on from its cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Here or by another node.
+    /// Writes by this process or by another node.
     any: watch::Sender<u64>,
-    /// Here.
+    /// Writes by this process.
     own: watch::Sender<u64>,
 }
 
 impl Changes {
-    /// This process has written: wakes all who follow, and whoever tells the other nodes.
+    /// This process has written: wakes all followers, and the relay to the other nodes.
     pub fn wake(&self) {
         bump(&self.any);
         bump(&self.own);
     }
 
-    /// Another node says that it has written: wakes all who follow.
+    /// Another node reports a write: wakes all followers.
     pub fn heard(&self) {
         bump(&self.any);
     }
 
-    /// Register first, then read: a write in between is then not missed.
+    /// Register first, then read, so that a write in between is not missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
     }
 
-    /// What this process writes from now on.
+    /// Signals the writes of this process from now on.
     pub fn written(&self) -> watch::Receiver<u64> {
         self.own.subscribe()
     }

@@ -1,4 +1,5 @@
-//! The file of a SQLite database: which one is open, and that one server alone writes to it.
+//! The file of a SQLite database: which one is open, and the lock that lets only one server write
+//! to it.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},
@@ -10,15 +11,15 @@ use std::{
 
 use crate::store::StoreError;
 
-/// Behind the name of the database in that of its lock file. SQLite's own locks are on the database
-/// itself, and would be lost with a file descriptor of ours.
+/// The suffix of the lock file's name. SQLite's own locks are on the database file, and would be
+/// lost if this process closed another file descriptor of it.
 const ENDING: &str = "-server";
 
 /// The file that was opened.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct DatabaseFile {
     path: PathBuf,
-    /// Device and inode; none where the file could not be looked at.
+    /// Device and inode; `None` if they could not be read.
     identity: Option<(u64, u64)>,
     /// Released when it is closed, however the process ends.
     _lock: Option<Arc<File>>,
@@ -31,7 +32,7 @@ impl DatabaseFile {
         Self { path: path.to_owned(), identity, _lock: lock.map(Arc::new) }
     }
 
-    /// Whether another file, or none, is at the path now.
+    /// Whether the path now has another file, or none.
     pub(in crate::store) fn is_replaced(&self) -> bool {
         let Some(opened) = self.identity else { return false };
         match std::fs::metadata(&self.path) {
@@ -45,8 +46,8 @@ fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Takes the lock that one server has for as long as it runs. Programs beside it, such as backups,
-/// need none.
+/// Takes the lock that a server holds for as long as it runs. Programs that run alongside, such as
+/// backups, need no lock.
 pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
     let mut path = database.as_os_str().to_owned();
     path.push(ENDING);
@@ -57,7 +58,7 @@ pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
     let mut file = options.open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
-            // For the message of the next one.
+            // For the error message of the next process.
             let written = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
             written.map_err(failed)?;
             Ok(file)

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The first key of an instant.
+/// The lowest key of an instant.
 pub(crate) fn first_key(ms: i64) -> Uuid {
     let ms = u128::try_from(ms).unwrap_or(0).min((1 << 48) - 1);
     Uuid::from_u128(ms << 80)
@@ -22,12 +22,12 @@ pub(crate) fn day_of(ms: i64) -> i64 {
     ms.div_euclid(DAY_MS) * DAY_MS
 }
 
-/// When a key was made.
+/// When a key was created.
 pub(crate) fn made_at(key: Uuid) -> i64 {
     i64::try_from(key.as_u128() >> 80).unwrap_or(i64::MAX)
 }
 
-/// The days from the first to the last of some rows, by the column that divides their table.
+/// The range of days of some rows, by the column that partitions their table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Days {
     column: &'static str,
@@ -43,21 +43,17 @@ enum Kind {
 }
 
 impl Days {
-    /// Of runs by their keys.
+    /// The days of runs, by their keys.
     pub(crate) fn of_keys(column: &'static str, keys: impl Iterator<Item = Uuid>) -> Self {
         Self { column, kind: Kind::Keys, range: range(keys.map(made_at)) }
     }
 
-    /// Of fires by their instants.
+    /// The days of fires, by their instants.
     pub(crate) fn of_instants(column: &'static str, at: impl Iterator<Item = Timestamp>) -> Self {
         Self { column, kind: Kind::Instants, range: range(at.map(|at| at.0)) }
     }
 
-    /// The condition, to stand after another one.
-    ///
-    /// Each bound is written as an alternative. PostgreSQL finds the days by them all the same, but
-    /// does not take the two for one narrow range: of a day that was not analyzed yet it would
-    /// believe that half a per cent of its rows are in it, and read the whole day for each key.
+    /// The condition, to be appended to another one.
     pub(crate) fn condition(self) -> String {
         let Self { column, kind, range } = self;
         let Some((from, to)) = range else { return String::new() };

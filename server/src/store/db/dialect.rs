@@ -1,4 +1,4 @@
-//! What differs between SQLite and PostgreSQL inside a statement.
+//! The differences between SQLite and PostgreSQL within a statement.
 
 use sea_orm::{DbBackend, Statement, Value};
 
@@ -11,17 +11,17 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Stands for the time of a clock that is not the database's, which becomes a value of the statement:
-/// its text stays the same, and the database need not read it anew each time.
+/// A placeholder for the time of a clock other than the database's. It becomes a bound value of the
+/// statement, so the text stays the same and need not be parsed again.
 const OWN_NOW: &str = ":own_now";
 
-/// Gives the pieces of SQL that the databases spell differently.
+/// Provides the pieces of SQL that the databases spell differently.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     backend: DbBackend,
     clock: Option<Clock>,
     live: LiveDays,
-    /// Only in a simulation.
+    /// Set only in a simulation.
     faults: Option<Faults>,
 }
 
@@ -34,7 +34,7 @@ impl Dialect {
         Self { clock: Some(clock), ..self }
     }
 
-    /// Of a simulated process, which knows nothing of what others have found.
+    /// For a simulated process, which shares no live days with others.
     pub(in crate::store) fn with_faults(self, faults: Faults) -> Self {
         Self { faults: Some(faults), live: LiveDays::default(), ..self }
     }
@@ -54,8 +54,8 @@ impl Dialect {
         if self.is_postgres() { "postgres" } else { "sqlite" }
     }
 
-    /// The time in milliseconds on the clock that leases and heartbeats compare with: the
-    /// database's own, so that nodes need not agree on the time. For [`Dialect::statement`].
+    /// The time in milliseconds on the clock for leases and heartbeats: the database's own, so that
+    /// nodes need not agree on the time. For [`Dialect::statement`].
     pub fn now(&self) -> String {
         match (&self.clock, self.is_postgres()) {
             (Some(_), _) => OWN_NOW.to_owned(),
@@ -64,20 +64,20 @@ impl Dialect {
         }
     }
 
-    /// Keeps the rows that a SELECT reads from being changed until the transaction ends. SQLite's
-    /// one writer does so by itself.
+    /// Keeps the rows that a SELECT reads from being changed until the transaction ends. On SQLite,
+    /// the single writer ensures that.
     pub fn share(&self) -> &'static str {
         if self.is_postgres() { "FOR SHARE" } else { "" }
     }
 
-    /// Locks the rows of that table that a query finds, one after the other in its order, and waits for
-    /// each; nothing where one writer excludes all others.
+    /// Locks the rows of this table that a query finds, in the query's order, and waits for each;
+    /// empty on SQLite, where one writer excludes all others.
     pub fn for_update(&self, table: &str) -> String {
         if self.is_postgres() { format!("FOR UPDATE OF {table}") } else { String::new() }
     }
 
-    /// Locks the rows that a SELECT reads, passing over those that another transaction holds.
-    /// SQLite's one writer holds them all.
+    /// Locks the rows that a SELECT reads, skipping rows that another transaction has locked.
+    /// SQLite's one writer has them all.
     pub fn skip_locked(&self, table: &str) -> String {
         if self.is_postgres() {
             format!("FOR UPDATE OF {table} SKIP LOCKED")
@@ -86,9 +86,10 @@ impl Dialect {
         }
     }
 
-    /// To stand behind a table in FROM: for each of its rows the first rows of `table` that are
-    /// `which`, in that order; as many as `own` says of the row, and `most` at the most. Where an
-    /// index has that order no others are read. They are locked as by [`Dialect::skip_locked`].
+    /// To be appended to a table in FROM: joins each of its rows with the first rows of `table`
+    /// that match `which`, in the given order; the expression `own` gives the number for each row,
+    /// at most `most`. If an index has that order, no other rows are read. They are locked as by
+    /// [`Dialect::skip_locked`].
     pub fn first_of_each(
         &self,
         table: &str,
@@ -104,7 +105,7 @@ impl Dialect {
                 self.skip_locked(table)
             )
         } else {
-            // Nothing of another table can stand behind LIMIT here.
+            // No other table can be referenced in LIMIT here.
             format!(
                 "CROSS JOIN {table} ON {table}.id IN (SELECT id FROM \
                    (SELECT id, row_number() OVER () AS place FROM \
@@ -114,8 +115,9 @@ impl Dialect {
         }
     }
 
-    /// To stand behind a table in FROM: for each of its rows the first `limit` rows of `table` that
-    /// are `which`, in that order. Where an index has that order no others are read.
+    /// To be appended to a table in FROM: joins each of its rows with the first `limit` rows of
+    /// `table` that match `which`, in the given order. If an index has that order, no other rows
+    /// are read.
     pub fn newest_of_each(&self, table: &str, which: &str, order: &str, limit: &str) -> String {
         let (what, first) = if self.is_postgres() {
             ("*", format!("CROSS JOIN LATERAL ({{}}) {table}"))
@@ -128,14 +130,14 @@ impl Dialect {
         first.replace("{}", &rows)
     }
 
-    /// The condition that rows lie in `days`, to stand after another one. SQLite's tables are not
-    /// divided.
+    /// The condition that rows lie in `days`, to be appended to another one. SQLite's tables are
+    /// not partitioned.
     pub(crate) fn within(&self, days: Days) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
     }
 
-    /// The condition that a run can be alive at `now`, by the key in `column`; to stand after one
-    /// that says that it is. See `live`.
+    /// The condition that a run can be live at `now`, by the key in `column`; to be appended to one
+    /// that says that it is live. See `live`.
     pub(crate) fn live_runs(&self, column: &'static str, now: Timestamp) -> String {
         self.live.of_runs(column, now)
     }
@@ -154,10 +156,10 @@ impl Dialect {
         &self.live
     }
 
-    /// A condition on rows that a statement finds by their keys, so written that PostgreSQL does
-    /// not guess how many rows meet it. What is pending or running is a handful when a table is
-    /// analyzed and thousands a second later: it would look for those first, and compare each with
-    /// each key.
+    /// A condition on rows that a statement finds by key, written so that PostgreSQL does not
+    /// estimate how many rows match. There may be a handful of pending or running rows when a table
+    /// is analyzed, and thousands a second later: PostgreSQL would search for those first, and
+    /// compare each with every key.
     pub(crate) fn of_found(&self, condition: &str) -> String {
         if self.is_postgres() {
             format!("CASE WHEN {condition} THEN true ELSE false END")
@@ -166,8 +168,8 @@ impl Dialect {
         }
     }
 
-    /// The stamp for `changed` in a statement that writes `table`. That of runs lies after all that
-    /// were counted, too, though they be removed: the roll-ups read on from there.
+    /// The stamp for `changed` in a statement that writes `table`. For runs, it is also greater
+    /// than all stamps that were counted, even of removed runs: the roll-ups read on from there.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
@@ -180,8 +182,8 @@ impl Dialect {
         }
     }
 
-    /// The stamp that the last statement of this transaction gave that has written `table`. It is
-    /// the greatest: each is greater than all before it, and SQLite has one writer.
+    /// The stamp that the last statement of this transaction that wrote `table` assigned. It is the
+    /// greatest, because stamps increase and SQLite has one writer.
     pub fn last_stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             self.stamp(table)
@@ -199,14 +201,14 @@ impl Dialect {
         }
     }
 
-    /// A column of few rows that a condition of their own finds, where another index over that column
-    /// would find many. PostgreSQL knows by its statistics; SQLite has none, and a plus keeps it from
-    /// that index.
+    /// A column of rows that another condition narrows to a few, although an index on this column
+    /// would match many. PostgreSQL knows this from its statistics; SQLite has none, and a plus
+    /// sign keeps it from using that index.
     pub(crate) fn of_few(&self, column: &'static str) -> String {
         if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
     }
 
-    /// Whether the JSON list in `column` has the text of the placeholder.
+    /// Whether the JSON list in `column` contains the placeholder's text.
     pub fn list_has(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("jsonb_exists({column}, {placeholder})")
@@ -215,7 +217,7 @@ impl Dialect {
         }
     }
 
-    /// Whether all texts of the JSON list in `column` are in that of the placeholder.
+    /// Whether the placeholder's JSON list contains all texts of the JSON list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("{column} <@ CAST({placeholder} AS jsonb)")
@@ -227,7 +229,7 @@ impl Dialect {
         }
     }
 
-    /// A statement of this database, with its values in the order of `$1`, `$2`, ...
+    /// A statement for this database, with its values in the order of `$1`, `$2`, ...
     pub fn statement<I>(&self, sql: impl Into<String>, values: I) -> Statement
     where
         I: IntoIterator<Item = Value>,
@@ -238,7 +240,8 @@ impl Dialect {
                 (sql.into(), values.into_iter().collect());
             if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
                 values.push(clock.now().timestamp_millis().into());
-                // What a batch binds on SQLite has numbers, and names take numbers there, too.
+                // A batch on SQLite binds numbered parameters, and named ones would get numbers
+                // too.
                 let mark = if self.is_postgres() { '$' } else { '?' };
                 let now = format!("CAST({mark}{} AS bigint)", values.len());
                 sql = sql.replace(OWN_NOW, &now);

@@ -6,63 +6,63 @@ use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
 /// Why the store could not answer. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The address is no database that Carillon knows.
+    /// The URL names no database that Carillon supports.
     #[error(
         "use database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
          set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
     )]
     UnknownUrl {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
     },
-    /// Each connection would have a database of its own, which ends with it.
+    /// Each connection would have its own database, which ends with the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
     )]
     NoFile {
-        /// As given.
+        /// The URL as given.
         url: String,
     },
-    /// The address names servers in a way that nobody can read.
+    /// The servers in the URL cannot be parsed.
     #[error("use database.url: '{url}' {problem}")]
     BadUrl {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
-    /// Nobody answers there, or not as it should.
+    /// No server answers there, or the answer is not as expected.
     #[error("reach the database at {url}: {source}; check database.url and that it is running")]
     Unreachable {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
-        /// What the driver says.
+        /// The driver's error.
         source: DbErr,
     },
-    /// A newer Carillon has migrated it.
+    /// A newer version of Carillon has migrated it.
     #[error(
         "use the database at {url}: its schema has the migration '{migration}', which this \
          version of Carillon does not know; run the newer version, or restore a backup"
     )]
     SchemaNewer {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
         /// The first unknown migration.
         migration: String,
     },
-    /// It wants migrating.
+    /// It has pending migrations.
     #[error(
         "use the database at {url}: {pending} migrations are pending; run 'carillon migrate', \
          or start with database.migrate = true"
     )]
     SchemaOlder {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
-        /// How many.
+        /// The number of pending migrations.
         pending: usize,
     },
-    /// Another server has the file.
+    /// Another server has the file open.
     #[error(
         "open the database {}: another server{} has it open; stop that server, or give this one \
          a database of its own; several servers need PostgreSQL",
@@ -72,7 +72,7 @@ pub enum StoreError {
     ServedAlready {
         /// The database.
         path: PathBuf,
-        /// The other server's process.
+        /// The other server's process id.
         process: Option<u32>,
     },
     /// The file cannot be locked.
@@ -84,31 +84,31 @@ pub enum StoreError {
     NoLock {
         /// The lock file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A row breaks a rule that the database keeps.
+    /// A row violates a constraint of the database.
     #[error("write a row that breaks {constraint:?}")]
     Broken {
-        /// The rule.
+        /// The constraint.
         constraint: Constraint,
     },
-    /// A text has a NUL character, which PostgreSQL cannot hold.
+    /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("query the database: a text has a NUL character")]
     Nul,
-    /// There is no room for what is to be written.
+    /// The database has no room for the data.
     #[error(
         "write to the database: the disk of the database is full; make room, and everything goes \
          on by itself ({source})"
     )]
     DiskFull {
-        /// What the driver says.
+        /// The driver's error.
         source: DbErr,
     },
-    /// Somebody searched for what the database did not find in the time that a search has.
+    /// A search found no result within its time limit.
     #[error("search: it took longer than {} s and was given up", .limit.as_secs_f64())]
     SearchTooLong {
-        /// That time.
+        /// The time limit.
         limit: Duration,
     },
     /// Anything else that the driver reports.
@@ -116,40 +116,41 @@ pub enum StoreError {
     Database(#[source] DbErr),
 }
 
-/// The rules that the database keeps and a caller can break.
+/// The constraints of the database that a caller can violate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint {
-    /// A living schedule of the namespace has the name.
+    /// The namespace has another schedule with that name.
     ScheduleName,
-    /// A living workflow of the namespace has the name.
+    /// The namespace has another workflow with that name.
     WorkflowName,
-    /// A living calendar of the namespace has the name.
+    /// The namespace has another calendar with that name.
     CalendarName,
-    /// A namespace has the name.
+    /// Another namespace has the name.
     NamespaceName,
-    /// A user has the name, or one that looks like it.
+    /// Another user has the name, or one that looks like it.
     UserName,
-    /// A user has the identity at the provider.
+    /// Another user has that identity at the provider.
     UserIdentity,
-    /// A token of the same owner, or another one without, has the name.
+    /// Another token of the same owner, or another one without an owner, has the name.
     TokenName,
-    /// A calendar feed of the same owner has the name.
+    /// Another feed of the same owner has the name.
     FeedName,
-    /// A concurrency group of the namespace has the name.
+    /// Another concurrency group of the namespace has the name.
     GroupName,
-    /// A secret of the namespace has the name.
+    /// Another secret of the namespace has the name.
     SecretName,
-    /// A channel of the namespace has the name.
+    /// Another channel of the namespace has the name.
     ChannelName,
-    /// An alert rule of the namespace has the name.
+    /// Another alert rule of the namespace has the name.
     AlertRuleName,
-    /// The fire exists already.
+    /// The fire already exists.
     FireSlot,
-    /// The caller used this idempotency key before.
+    /// The caller has already used this idempotency key.
     IdempotencyKey,
 }
 
-/// PostgreSQL names the index, SQLite the table and columns, or the index if that has expressions.
+/// PostgreSQL reports the index; SQLite the table and columns, or the index if it contains
+/// expressions.
 const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
@@ -187,7 +188,7 @@ impl From<DbErr> for StoreError {
                 }
             }
         }
-        // SQLSTATE 22021 in a text, 22P05 in JSON.
+        // SQLSTATE 22021 for a text, 22P05 for JSON.
         let text = error.to_string();
         if text.contains("invalid byte sequence for encoding \"UTF8\": 0x00")
             || text.contains("\\u0000 cannot be converted to text")
@@ -202,7 +203,7 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
-    /// What the database said, where nothing more particular is known of it.
+    /// The database's own error, if it is not a more specific one.
     fn database_error(&self) -> Option<&DbErr> {
         match self {
             Self::Database(error) => Some(error),
@@ -221,14 +222,13 @@ impl StoreError {
         }
     }
 
-    /// Whether a lock was not granted in the time that the transaction gave it.
+    /// Whether a lock was not granted within the transaction's lock timeout.
     pub fn is_lock_refused(&self) -> bool {
         matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
 
-    /// Whether the same call may succeed when it is made again: a lost connection, a server that
-    /// has become a standby, a lock that was not granted in time, a serialisation failure, a full
-    /// disk.
+    /// Whether the same call may succeed if it is repeated: after a lost connection, on a server
+    /// that has become a standby, after a lock timeout, a serialisation failure or a full disk.
     pub fn is_transient(&self) -> bool {
         if matches!(self, Self::DiskFull { .. }) {
             return true;
@@ -247,8 +247,8 @@ impl StoreError {
         }
     }
 
-    /// Why the database cannot serve a call now, for the caller, if that passes by itself or when an
-    /// operator does something: the call is well and may be sent again.
+    /// Why the database cannot serve a call now, as a text for the caller, if that passes on its
+    /// own or after an operator's action: the call is valid and may be sent again.
     pub fn unavailable(&self) -> Option<&'static str> {
         if matches!(self, Self::DiskFull { .. }) {
             return Some(Refusing::DiskFull.problem());
@@ -264,8 +264,8 @@ impl StoreError {
         self.is_transient().then_some(AWAY)
     }
 
-    /// Whether the database refuses what it was given, so that the same call can never succeed: a
-    /// value that no column holds, a row that breaks a rule, more than fits.
+    /// Whether the database refuses the data, so that the same call can never succeed: a value that
+    /// no column can store, a violated constraint, or too much data.
     pub fn is_refusal(&self) -> bool {
         let error = match self {
             Self::Broken { .. } | Self::Nul => return true,
@@ -285,7 +285,8 @@ impl StoreError {
     }
 }
 
-/// The database is away. After an error in the middle of a change nobody knows whether it was made.
+/// The database is away. After an error in the middle of a change, it is unknown whether the change
+/// was made.
 pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
     made before it is sent again, or send it with an idempotency key";
 
@@ -298,7 +299,8 @@ fn is_busy(code: &str) -> bool {
     code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
 }
 
-/// Whether a value came that is not what its column is to hold: the next time it will be the same.
+/// Whether a value was read that does not fit its column's type: the next read will fail in the
+/// same way.
 fn is_unreadable(error: &SqlxError) -> bool {
     matches!(
         error,
@@ -310,9 +312,9 @@ fn is_unreadable(error: &SqlxError) -> bool {
     )
 }
 
-/// Whether what a code stands for passes: PostgreSQL's lost connections, rollbacks for the sake of
-/// others, lacking resources, locks that were not granted, interventions of an operator, standbys
-/// and transactions that were silent for too long; SQLite's BUSY and LOCKED.
+/// Whether the condition behind a code is transient: for PostgreSQL lost connections, rollbacks in
+/// favour of other transactions, lack of resources, lock timeouts, operator interventions, standbys
+/// and transactions that were idle for too long; for SQLite BUSY and LOCKED.
 fn passes(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
     const CODES: [&str; 3] = ["25006", "25P03", "55P03"];
@@ -325,7 +327,7 @@ fn passes(code: &str) -> bool {
     }
 }
 
-/// What the database itself calls an error.
+/// The database's own error code.
 pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
         error
@@ -335,12 +337,12 @@ pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     error.as_database_error()?.code()
 }
 
-/// PostgreSQL's `disk_full`; SQLite's FULL, and that its index of the log cannot grow.
+/// PostgreSQL's `disk_full`; SQLite's FULL, and the code for a WAL index that cannot grow.
 pub(in crate::store) fn is_disk_full(code: &str) -> bool {
     matches!(code, "53100" | "13" | "4874")
 }
 
-/// PostgreSQL's codes have five characters, of which the first two are a class; SQLite's are
+/// PostgreSQL's codes have five characters, the first two of which are a class; SQLite's are
 /// numbers whose lowest byte is the kind.
 fn refuses(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
@@ -373,7 +375,7 @@ mod tests {
 
     #[test]
     fn what_passes_is_told_from_what_stays() {
-        // Deadlock, shutdown, standby, lock not granted, silent transaction; busy, locked.
+        // Deadlock, shutdown, standby, lock timeout, idle transaction; busy, locked.
         for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
             assert!(passes(code), "{code}");
         }
@@ -384,7 +386,8 @@ mod tests {
 
     #[test]
     fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {
-        // Text with NUL, a broken rule, a value too large; a trigger, a value too large on SQLite.
+        // Text with NUL, a violated constraint, a value too large; a trigger, a value too large on
+        // SQLite.
         for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {
             assert!(refuses(code), "{code}");
         }

@@ -1,5 +1,5 @@
-//! What a simulation does to a store: errors, delays and deaths, at the places where a database and
-//! its answers can really be lost. A store outside of a simulation has none of this.
+//! Faults that a simulation injects into a store: errors, delays and crashes, at the places where a
+//! database and its answers can really be lost. A store outside a simulation has none of this.
 
 use std::{fmt, sync::Arc};
 
@@ -8,18 +8,18 @@ use sea_orm::Statement;
 
 use crate::store::StoreError;
 
-/// A place between two things that the database does for a transaction.
+/// A point between two database operations of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// Before it begins.
     Begin,
-    /// Before it commits: an error, or the end of whoever asked, rolls it back.
+    /// Before it commits: an error or a crash of the caller rolls it back.
     Commit,
-    /// After it has committed: an error, or the end of whoever asked, loses the answer.
+    /// After it has committed: an error or a crash of the caller loses the answer.
     Committed,
 }
 
-/// Asked at each edge and for each statement.
+/// Called at each edge and for each statement.
 #[derive(Clone)]
 pub struct Faults {
     edge: Arc<dyn Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
@@ -27,8 +27,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// `edge` may wait, fail or never answer; `statement` may give another statement to carry out
-    /// instead, one that fails.
+    /// `edge` may wait, fail or never return; `statement` may return a failing statement to be
+    /// executed instead.
     pub fn new(
         edge: impl Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
         statement: impl Fn() -> Option<Statement> + Send + Sync + 'static,

@@ -1,5 +1,5 @@
-//! Looks at a database without changing it: for whoever wants to know why a server would not start
-//! on it, or not run well.
+//! Inspects a database without changing it, to find out why a server would not start on it or not
+//! run well.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
@@ -7,28 +7,28 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
 use super::open::{DatabaseLocation, schema};
 use crate::store::{Dialect, Options, Schema, StoreError};
 
-/// What was seen.
+/// The result of an inspection.
 #[derive(Debug)]
 pub struct Look {
     /// `sqlite` or `postgres`.
     pub kind: &'static str,
-    /// Its version, as it tells it.
+    /// Its version, as reported.
     pub version: String,
-    /// The same as PostgreSQL counts it: 150018 is 15.18.
+    /// The same as PostgreSQL's number: 150018 is 15.18.
     pub version_number: i64,
-    /// What its clock showed.
+    /// The time on its clock.
     pub now: Timestamp,
-    /// Where its schema stands.
+    /// The state of its schema.
     pub schema: Result<Schema, StoreError>,
-    /// Why it does not take what we write, if it does not.
+    /// Why it does not accept Carillon's writes, if it does not.
     pub refuses: Option<String>,
-    /// Settings without which a commit is not safe, and which are off.
+    /// Settings that are off although commits are not safe without them.
     pub unsafe_settings: Vec<String>,
-    /// Connections that are open there, and how many may be; PostgreSQL's alone are counted.
+    /// Open connections, and the maximum; only for PostgreSQL.
     pub connections: Option<(i64, i64)>,
 }
 
-/// What PostgreSQL tells of itself.
+/// PostgreSQL's information about itself.
 #[derive(FromQueryResult)]
 struct Server {
     version: String,
@@ -42,7 +42,7 @@ struct Server {
     closed: Option<String>,
 }
 
-/// The tables' rights are asked for one by one: one that is missing is named.
+/// The privileges are checked table by table, so that a missing one can be named.
 const SERVER: &str = "SELECT current_setting('server_version') AS version, \
        current_setting('server_version_num')::bigint AS version_number, \
        (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, \
@@ -59,14 +59,14 @@ const SERVER: &str = "SELECT current_setting('server_version') AS version, \
             AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))) \
          AS closed";
 
-/// What a file tells of itself.
+/// A SQLite file's information about itself.
 #[derive(FromQueryResult)]
 struct File {
     version: String,
     now: i64,
 }
 
-/// Connects and looks. The file of a SQLite database must be there.
+/// Connects and inspects. The file of a SQLite database must exist.
 pub async fn look(options: &Options) -> Result<Look, StoreError> {
     let single = DatabaseLocation::of(&options.url)?.open_one(options).await?;
     let dialect = Dialect::new(single.get_database_backend());
@@ -114,7 +114,8 @@ async fn look_at_file(
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
     let file = File::find_by_statement(dialect.statement(sql, [])).one(single).await?;
     let file = file.ok_or_else(nothing)?;
-    // A table that nobody ever sees: it waits for its turn among the writers, and is taken back.
+    // A table that never becomes visible: the statement waits for its turn to write, and is rolled
+    // back.
     let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
     let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());
     Ok(Look {

@@ -1,16 +1,16 @@
-//! The days in which something can be alive.
+//! The days that can contain live rows.
 //!
-//! On PostgreSQL the ledger is divided into days. A statement that looks for what is alive has no
-//! key that names a day, so it would be planned over all of them, for longer than it runs. So each
-//! process asks every few seconds where the oldest and the newest of what is alive are, and such
-//! statements name the days between, as constants.
+//! On PostgreSQL, the ledger is partitioned by day. A statement that looks for live rows has no key
+//! that determines a day, so it would be planned across all of them, which takes longer than
+//! running it. So each process queries every few seconds where the oldest and the newest live rows
+//! are, and such statements name the days in between as constants.
 //!
-//! What comes to life later is made now: it lies within a day of the present, which every
-//! range includes. Three things do not, and are provided for. A run bears the key of its fire: so
-//! pending fires count among the runs by their keys. What this process itself writes widens the
-//! range at once. And an instant that is caught up may be long past: whoever
-//! decides by what is alive of a schedule says how far back it catches up. What nobody has
-//! refreshed for a minute is not believed: then all days are looked at.
+//! Rows that become live later are created now, so they lie within a day of the present, which
+//! every range includes. There are three exceptions. A run has the key of its fire, so pending
+//! fires also count among the runs by their keys. Rows that this process itself writes widen the
+//! range at once. And an instant that is caught up on may be long past: a caller that decides by a
+//! schedule's live rows states how far back it catches up. A result that has not been refreshed for
+//! a minute is not used: all days are searched then.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,21 +21,22 @@ use uuid::Uuid;
 use super::days::{DAY_MS, Days, first_key, made_at};
 use crate::store::{Store, StoreError};
 
-/// What is made now lies so near to the present, in milliseconds: clocks of nodes differ by less.
+/// New rows are at most this far from the present, in milliseconds: the clocks of nodes differ by
+/// less.
 const MARGIN: i64 = DAY_MS;
 
-/// For so long what was found is believed, in milliseconds.
+/// How long a scan result stays valid, in milliseconds.
 const VALID: i64 = 60_000;
 
-/// Where what is alive lies. Cheap to clone; all clones are one.
+/// Where the live rows are. Cheap to clone; clones share their state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveDays(Arc<Mutex<Known>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     found: Option<Found>,
-    /// What this process has written since the last look, and between the two before: a look may
-    /// have begun before that was committed.
+    /// The rows that this process wrote since the last scan, and between the two scans before that:
+    /// a scan may have begun before they were committed.
     written: [Spans; 2],
 }
 
@@ -63,7 +64,7 @@ impl Default for Spans {
     }
 }
 
-/// From the first to the last, in milliseconds.
+/// A range from the first to the last value, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     first: i64,
@@ -84,7 +85,7 @@ impl Span {
 }
 
 impl LiveDays {
-    /// The condition that a run by the key in `column` can be alive at `now`, to stand after
+    /// The condition that a run, by the key in `column`, can be live at `now`; to be appended to
     /// another one.
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
@@ -92,8 +93,8 @@ impl LiveDays {
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
-    /// The condition that a fire by the instant in `column` can be pending at `now`; `since` is
-    /// how far in the past what was just written may lie.
+    /// The condition that a fire, by the instant in `column`, can be pending at `now`; `since` is
+    /// how far in the past a recent write may lie.
     pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
@@ -113,7 +114,7 @@ impl LiveDays {
         known.written = [Spans::default(), known.written[0]];
     }
 
-    /// Takes in what this process writes: fires that are pending, by their keys and instants.
+    /// Adds rows that this process writes: pending fires, by their keys and instants.
     pub(in crate::store) fn widen(&self, fires: impl Iterator<Item = (Uuid, Timestamp)>) {
         let at = |at: i64| Span { first: at, last: at };
         let spans =
@@ -134,12 +135,12 @@ impl LiveDays {
     }
 }
 
-/// How far in the past the instants lie that others may have written since the last look.
+/// How far in the past rows may lie that others have written since the last scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// Not farther than the present's margin, or it does no harm if they are seen a moment later.
+    /// Not further than the margin, or it does no harm if they are seen a moment later.
     Margin,
-    /// Not before that instant.
+    /// Not before this instant.
     Instant(Timestamp),
     /// Anywhere.
     Anything,
@@ -155,14 +156,15 @@ struct Row {
 }
 
 impl Store {
-    /// Looks where what is alive lies, for the statements that follow. On SQLite the ledger is one
-    /// table, and there is nothing to look for.
+    /// Finds out where the live rows are, for later statements. On SQLite, the ledger is one table,
+    /// so this does nothing.
     pub async fn refresh_live_days(&self, now: Timestamp) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             return Ok(());
         }
-        // Without a parameter: planned once by each connection, though over all days. The texts of
-        // keys have the order of the keys, and no index that could mislead into reading history.
+        // Without a parameter, so that each connection plans it only once, although across all
+        // days. The text form of keys sorts like the keys, but has no index that could mislead the
+        // planner into reading history.
         let sql = "SELECT r.first_run, r.last_run, f.first_intent, f.first_fire, f.last_fire \
              FROM (SELECT min(id::text) AS first_run, max(id::text) AS last_run FROM run \
                     WHERE state IN ('queued', 'running', 'retrying')) r, \
@@ -178,7 +180,7 @@ impl Store {
                      WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
         let row =
             Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
-        // What is not known is looked for everywhere.
+        // If the result is unknown, everything is searched.
         let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
             let made = |key: &Option<String>| {
                 let key = key.as_deref().and_then(|key| Uuid::try_parse(key).ok());

@@ -1,16 +1,16 @@
-//! How the rows of a noun are found and written one by one: the same for each noun.
+//! How the rows of an object type are found and written one by one: the same for each type.
 
-/// The lookups of a noun, in the module that has its `Entity`, `Column` and `Model` in scope; for
-/// those that write, its `ActiveModel`.
+/// Defines the lookups of an object type, in the module that has its `Entity`, `Column` and `Model`
+/// in scope; for lookups that write, also its `ActiveModel`.
 ///
-/// Rows of the first kind are `kept` when they are deleted, as history refers to them; those of the
-/// other are `removed`.
+/// Rows of the first kind are `kept` when they are deleted, because history refers to them; rows of
+/// the other kind are `removed`.
 ///
-/// - `by_ids`: the rows of those keys, in no order; deleted ones too, where they are kept
-/// - `by_name`: the living row of that name in a namespace
-/// - `of_module`: the living rows that a module declared, by name
-/// - `lock`: the living row of that key, locked until the transaction ends; `lock_all`: all of a
-///   namespace; `lock_sealed_otherwise`: a step of a rotation of keys
+/// - `by_ids`: the rows with these keys, unordered; including deleted ones, if they are kept
+/// - `by_name`: the row with this name in a namespace that is not deleted
+/// - `of_module`: the rows that a module declared and that are not deleted, by name
+/// - `lock`: the row with this key that is not deleted, locked until the transaction ends;
+///   `lock_all`: all rows of a namespace; `lock_sealed_otherwise`: a step of a key rotation
 /// - `insert`, `update`, `delete`: one row
 macro_rules! lookups {
     ($what:literal, $rows:ident: $($lookup:ident),+) => {

@@ -1,14 +1,14 @@
-//! The way to the database, and what every statement is made of.
+//! Access to the database, and the building blocks of every statement.
 //!
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `backup`, `database_file`:
 //!   other operations on a whole database
-//! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
-//! - `days`: the days that a statement touches; `live`: those in which something can be alive
-//! - `page`, `total`: lists; `changes`: wakes who follows them
-//! - `searching`: how long somebody may have the database look for something
-//! - `error`, `writes`: what went wrong, and whether the database takes what is written
-//! - `faults`: what a simulation does to a store; `sizes`: how much there is
+//! - `dialect`: the differences between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
+//!   `by_place`: rows read by column position; `lookups`: how an object's rows are found
+//! - `days`: the days that a statement touches; `live`: the days that can contain live rows
+//! - `page`, `total`: lists; `changes`: wakes followers of changes
+//! - `searching`: the time limit of database searches
+//! - `error`, `writes`: what went wrong, and whether the database accepts writes
+//! - `faults`: faults that a simulation injects; `sizes`: the numbers of schedules and waiting runs
 
 pub mod backup;
 pub(crate) mod bulk;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
 
-/// What to do about pending migrations.
+/// How to treat pending migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
     /// Apply them.
@@ -38,16 +38,16 @@ pub struct Options {
     pub url: String,
     /// See [`Migrations`].
     pub migrations: Migrations,
-    /// Connections in all: on PostgreSQL half of them for writing; on SQLite the readers, half of
-    /// them the API's, beside the one writer.
+    /// The total number of connections: on PostgreSQL, half of them are for writing; on SQLite,
+    /// this is the number of readers besides the one writer, half of them for the API.
     pub connections: u32,
     /// How long to wait for a connection.
     pub acquire_timeout: Duration,
-    /// PostgreSQL ends a transaction in which it hears nothing for so long.
+    /// After how long an idle PostgreSQL transaction is ended.
     pub idle_transaction: Duration,
-    /// How long somebody may have it search.
+    /// The time limit of a search.
     pub search_limit: Duration,
-    /// Whether this is the one server of a SQLite database: another one is refused.
+    /// Whether this is the one server of a SQLite database: a second one is rejected.
     pub is_server: bool,
 }
 
@@ -66,29 +66,30 @@ impl Options {
             connections: 10,
             acquire_timeout: Duration::from_secs(10),
             idle_transaction: Duration::from_secs(15),
-            // Before a slow answer is a reason to look whether the server is still the primary.
+            // Less than the time after which a slow answer makes the store check whether the server
+            // is still the primary.
             search_limit: Duration::from_secs(4),
             is_server: false,
         }
     }
 }
 
-/// Where a database's schema stands: names of migrations, in order.
+/// The state of a database's schema: names of migrations, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
-    /// Those that it has.
+    /// The applied migrations.
     pub applied: Vec<String>,
-    /// Those that it lacks.
+    /// The pending migrations.
     pub pending: Vec<String>,
 }
 
 impl Store {
-    /// The last migration that this program knows.
+    /// The last migration that this program contains.
     pub fn latest_migration() -> String {
         Migrator::migrations().last().map_or_else(String::new, |last| last.name().to_owned())
     }
 
-    /// Where the schema of a database stands. Makes the database if it is a file, changes nothing
+    /// The state of a database's schema. Creates the database if it is a file, and changes nothing
     /// else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
@@ -101,11 +102,11 @@ impl Store {
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
-        // Before anything is read: a migration is to surprise no server that runs.
+        // Before anything is read: a migration must not surprise a running server.
         let path = place.path(&options.url);
         let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
-        // A SQLite connection that was opened before another one made an index does not see it
-        // until its next statement: so migrate on a connection of its own, closed before the
+        // A SQLite connection that was opened before another one created an index does not see it
+        // until its next statement: so migrate on a separate connection, and close it before the
         // pools open.
         let single = place.open_one(options).await?;
         let checked = migrate(&single, options).await;
@@ -118,7 +119,7 @@ impl Store {
             .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
         let dialect = Dialect::new(read.get_database_backend());
         let file = path.map(|path| DatabaseFile::opened(path, locked));
-        // Two of the connections for writing are left to the engine.
+        // Two of the connections for writing are reserved for the engine.
         let writers = usize::try_from(options.connections / 2).unwrap_or(usize::MAX);
         let api_transactions = writers.saturating_sub(2).max(1);
         Ok(Self {
@@ -135,7 +136,7 @@ impl Store {
     }
 }
 
-/// What a URL leads to.
+/// The kind of database that a URL leads to.
 pub(in crate::store) enum DatabaseLocation {
     File,
     Servers(Address),
@@ -155,7 +156,7 @@ impl DatabaseLocation {
         Ok(Self::Servers(Address::parse(url).map_err(bad)?))
     }
 
-    /// Where the file is, if it is one.
+    /// The path of the file, if it is one.
     fn path<'a>(&self, url: &'a str) -> Option<&'a Path> {
         match self {
             Self::File => Some(path_in(url)),
@@ -174,7 +175,7 @@ impl DatabaseLocation {
         opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
     }
 
-    /// The links to read (the engine's and the API's), to write and to search through.
+    /// The links for reading (the engine's and the API's), for writing, and for searches.
     async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
@@ -218,7 +219,7 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
-/// A connection to a SQLite file, for searches, and what says how long its statements may go on.
+/// A connection to a SQLite file for searches, and the deadline of its statements.
 async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
     let until = Until::new();
     let kept = until.clone();
@@ -237,7 +238,7 @@ async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
     Ok((Database::connect(connect).await?, kept))
 }
 
-/// So many rows are on their way from SQLite at the most.
+/// Maximum number of rows buffered from SQLite.
 const ROWS: usize = 500;
 
 /// How a SQLite file is opened.
@@ -249,20 +250,21 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
         .sqlx_logging(false)
         .test_before_acquire(false)
         .map_sqlx_sqlite_opts(|sqlite| {
-            // FULL: a commit that was answered is on the disk. The guarantee rests on it.
+            // FULL: an acknowledged commit is on the disk. The guarantee depends on it.
             sqlite
                 .create_if_missing(true)
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", "FULL")
                 .pragma("busy_timeout", "10000")
                 .pragma("cache_size", "-32768")
-                // A batch is spread out in a table of its own: in memory, not in a file each time.
+                // A batch is unpacked into a temporary table: in memory, not in a new file each
+                // time.
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
-                // SQLite's thread reads a whole claim, and does not wait for each 50 rows to be taken.
+                // SQLite's thread reads a whole claim, instead of waiting after every 50 rows.
                 .row_buffer_size(ROWS)
         });
-    // One that is not is closed, and the pool opens another.
+    // A connection that is not clean is closed, and the pool opens another.
     connect.map_sqlx_sqlite_before_acquire(|connection, _| {
         let is_clean = is_outside_transactions(&*connection);
         Box::pin(async move { Ok(is_clean) })
@@ -270,16 +272,16 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
     connect
 }
 
-/// Whether a connection of the pool is outside of transactions for its driver, too. When SQLite is
-/// out of room or of luck it takes a transaction back by itself; the driver's own attempt then
-/// fails, and it goes on counting that transaction as open. What it begins next would be nested in
-/// nothing, and one failure later in something that nobody ever commits.
+/// Whether a pooled connection is outside a transaction for its driver, too. If SQLite runs out of
+/// space or fails, it rolls a transaction back itself; the driver's own rollback then fails, and it
+/// still counts that transaction as open. The next transaction would then be treated as nested, and
+/// a later one would run in a transaction that is never committed.
 fn is_outside_transactions(connection: &impl Connection) -> bool {
     !connection.is_in_transaction()
 }
 
-/// Held while the schema is checked and migrated, so that of several servers that start at once one
-/// does it. The lock belongs to the connection: it ends with it, whatever happens.
+/// Held while the schema is checked and migrated, so that only one of several servers that start at
+/// once does it. The lock belongs to the connection and ends with it, whatever happens.
 const MIGRATING: i64 = 0x6361_7269_6d69_6772;
 
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
@@ -302,14 +304,15 @@ pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
 ) -> Result<Schema, StoreError> {
-    // Looking must change nothing, and the table of migrations is itself made by the first one.
+    // An inspection must change nothing, and the table of migrations is itself created by the first
+    // migration.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
     let applied =
         if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };
     compare(applied.into_iter().map(|row| row.version).collect(), url)
 }
 
-/// Where a database stands that has these migrations.
+/// The schema state of a database with these migrations.
 pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
@@ -320,19 +323,19 @@ pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schem
     }
 }
 
-/// The file that the address of a database leads to, if it is one.
+/// The file that a database URL refers to, if it is one.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     matches!(is_file(url), Ok(true)).then(|| path_in(url).to_owned())
 }
 
-/// The path in the address of a SQLite file.
+/// The path in the URL of a SQLite file.
 fn path_in(url: &str) -> &Path {
     let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
     Path::new(path.split('?').next().unwrap_or(path))
 }
 
-/// Makes the file, if it is not there, for this user alone: it holds contexts, outputs and the
-/// hashes of passwords. SQLite gives the files beside it the same mode.
+/// Creates the file, if it does not exist, for this user alone: it contains contexts, outputs and
+/// password hashes. SQLite gives its companion files the same mode.
 fn make_file(url: &str) -> Result<(), StoreError> {
     let path = path_in(url);
     if url.contains("mode=ro") {
@@ -348,8 +351,8 @@ fn make_file(url: &str) -> Result<(), StoreError> {
     }
 }
 
-/// The folder of a SQLite file is made if it is missing, for its owner alone: what is in it has
-/// what runs were given and gave back.
+/// Creates the folder of a SQLite file if it is missing, for its owner alone: it contains the
+/// inputs and outputs of runs.
 fn make_folder(url: &str) -> Result<(), StoreError> {
     let Some(folder) = path_in(url).parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());

@@ -1,5 +1,5 @@
 //! Pages by keyset: a page begins after a key, not after a number of rows, so it costs the same
-//! however far down it is, and rows that come and go never shift it.
+//! however far down it is, and inserted or deleted rows never shift it.
 
 use sea_orm::{EntityTrait, Select};
 
@@ -12,9 +12,9 @@ pub struct Window<K> {
     pub after: Option<K>,
     /// Only rows before this key.
     pub before: Option<K>,
-    /// How many at the most.
+    /// The maximum number of rows.
     pub limit: u64,
-    /// Whether the rows nearest to the end of the list are wanted instead of the first.
+    /// Whether to read the rows nearest to the end of the list instead of the first.
     pub from_end: bool,
 }
 
@@ -24,12 +24,12 @@ impl<K> Window<K> {
         Self { after: None, before: None, limit, from_end: false }
     }
 
-    /// One row more is read than is wanted: it says whether there are more.
+    /// One more row is read than requested, to see whether there are more.
     pub(crate) fn reach(&self) -> u64 {
         self.limit.saturating_add(1)
     }
 
-    /// Makes a page of what [`Window::reach`] rows were read, in the order of reading.
+    /// Makes a page of the rows that were read up to [`Window::reach`], in reading order.
     pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
@@ -42,7 +42,7 @@ impl<K> Window<K> {
         } else {
             (self.after.is_some(), more)
         };
-        // A window that begins or ends at a key does not look beyond that.
+        // A window that begins or ends at a key does not look beyond it.
         let is_open = self.after.is_none() && self.before.is_none();
         let is_whole = is_open && !has_previous && !has_next;
         let known = i64::try_from(rows.len()).ok().filter(|_| is_whole);
@@ -59,17 +59,17 @@ pub struct Page<T> {
     pub has_previous: bool,
     /// Whether there are rows after them.
     pub has_next: bool,
-    /// How many rows the list has, if the page shows that or knows how to count them.
+    /// The total number of rows in the list, if the page shows it or can count it.
     pub total: Option<Total>,
 }
 
 impl<T> Page<T> {
-    /// The same page of a list whose rows that query finds.
+    /// The same page, with a total counted by this query.
     pub(crate) fn of_list<E: EntityTrait>(self, list: Select<E>) -> Self {
         self.counted(|| Total::of(list, false))
     }
 
-    /// The same page of a list that can be counted so.
+    /// The same page, with a total that is counted on demand.
     pub(crate) fn counted(self, total: impl FnOnce() -> Total) -> Self {
         Self { total: Some(self.total.unwrap_or_else(total)), ..self }
     }

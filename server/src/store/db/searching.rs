@@ -1,12 +1,12 @@
-//! How long somebody may have the database look for something.
+//! The time limit of database searches.
 //!
-//! What people search for may have no index: then rows are compared one by one until a page is
-//! full, and where hardly any fits that is all of them. So a search ends after a while with an
-//! error that says what to narrow, whether or not anybody still waits for it.
+//! A search may have no index: rows are then compared one by one until a page is full, and if
+//! hardly any match, that is all of them. So a search ends after a while with an error that says
+//! what to narrow, whether or not the caller is still waiting.
 //!
-//! PostgreSQL keeps the time itself. SQLite asks now and then whether to go on; what it is answered
-//! belongs to a connection, so searches have some of their own there: lanes. That there are few of
-//! them has its use, too: whoever searches takes no connection from those who only look.
+//! PostgreSQL enforces the limit itself. SQLite periodically calls a handler that decides whether
+//! to continue; the handler belongs to a connection, so SQLite searches have dedicated connections:
+//! lanes. Their small number has a second benefit: searches take no connections from other readers.
 
 use std::{
     sync::{
@@ -29,20 +29,21 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// So many searches go on at once on SQLite.
+/// Maximum number of concurrent searches on SQLite.
 pub(in crate::store) const LANES: usize = 2;
-/// SQLite asks after about so many steps whether to go on: every few tenths of a millisecond.
+/// The approximate number of steps between two calls of SQLite's handler: every few tenths of a
+/// millisecond.
 pub(in crate::store) const STEPS: i32 = 10_000;
 
-/// The time limit, and where searches are made.
+/// The time limit, and the connections for searches.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Searching {
     limit: Duration,
-    /// None on PostgreSQL.
+    /// `None` on PostgreSQL.
     lanes: Option<Lanes>,
 }
 
-/// Until when the statement on a connection may go on. Clones share one instant.
+/// The deadline of the statement on a connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Until {
     origin: Instant,
@@ -50,29 +51,29 @@ pub(in crate::store) struct Until {
 }
 
 impl Until {
-    /// Nothing of length may be done yet.
+    /// A deadline that has already passed.
     pub(in crate::store) fn new() -> Self {
         Self { origin: Clock::system().instant(), nanos: Arc::default() }
     }
 
-    /// What is asked from now on may take so long.
+    /// Statements from now on may take this long.
     fn allow(&self, time: Duration) {
         let until = self.origin.elapsed().saturating_add(time).as_nanos();
         self.nanos.store(u64::try_from(until).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Nobody waits for it any more.
+    /// Ends the current statement: its caller has stopped waiting.
     fn end(&self) {
         self.nanos.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the statement may go on.
+    /// Whether the statement may continue.
     pub(in crate::store) fn goes_on(&self) -> bool {
         self.origin.elapsed() < Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
     }
 }
 
-/// A connection for one search after the other.
+/// A connection that runs one search at a time.
 #[derive(Clone, Debug)]
 struct Lane {
     link: Link,
@@ -85,7 +86,7 @@ struct Lanes {
     places: Arc<Semaphore>,
 }
 
-/// A lane in use. Whoever gives it back may have given up before its search had ended.
+/// A lane in use. Its user may return it before its search has ended.
 struct Busy {
     lane: Option<Lane>,
     free: Arc<Mutex<Vec<Lane>>>,
@@ -111,12 +112,12 @@ impl Lanes {
 }
 
 impl Searching {
-    /// In the connections for reading, by the server's own clock.
+    /// Searches on the connections for reading, with the limit enforced by the server.
     pub(in crate::store) fn by_server(limit: Duration) -> Self {
         Self { limit, lanes: None }
     }
 
-    /// In connections that ask whether to go on.
+    /// Searches on connections that check the deadline themselves.
     pub(in crate::store) fn in_lanes(
         limit: Duration,
         lanes: Vec<(DatabaseConnection, Until)>,
@@ -127,7 +128,7 @@ impl Searching {
         Self { limit, lanes: Some(Lanes { free, places }) }
     }
 
-    /// The same with other links over the same connections.
+    /// The same with changed links to the same connections.
     pub(in crate::store) fn mapped(self, change: impl Fn(Link) -> Link) -> Self {
         if let Some(lanes) = &self.lanes {
             let mut free = lanes.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +151,7 @@ impl Searching {
 }
 
 impl Store {
-    /// What a statement finds; one with a search in it, within the time limit of searches.
+    /// The result of a statement; if it contains a search, within the time limit of searches.
     pub(in crate::store) async fn found<M: FromQueryResult>(
         &self,
         statement: Statement,
@@ -164,7 +165,7 @@ impl Store {
         let too_long = || StoreError::SearchTooLong { limit };
         let Some(lanes) = &self.searching.lanes else {
             let tx = self.read().begin(TransactionOptions::default()).await?;
-            // None at all is what PostgreSQL understands by 0.
+            // PostgreSQL would take 0 as no limit.
             let most = limit.as_millis().max(1);
             tx.execute_unprepared(&format!("SET LOCAL statement_timeout = {most}")).await?;
             let found = rows.all(&tx).await;
@@ -173,7 +174,7 @@ impl Store {
         };
         let taken = Clock::system().timeout(limit.max(MIN_WAIT), lanes.take()).await;
         let (lane, _busy) = taken.ok().flatten().ok_or_else(too_long)?;
-        // Behind a search that was given up this waits until that has ended, which is soon.
+        // After an abandoned search, this waits until that has ended, which is soon.
         let tx = lane.link.begin(TransactionOptions::default()).await?;
         lane.until.allow(limit);
         let found = rows.all(&tx).await;
@@ -181,7 +182,7 @@ impl Store {
         found.map_err(|error| if is_ended(&error) { too_long() } else { error.into() })
     }
 
-    /// The same of a query that asks for keys, in a column `id`.
+    /// The same for a query of keys, in a column `id`.
     pub(in crate::store) async fn found_keys<E: EntityTrait>(
         &self,
         query: Select<E>,
@@ -197,10 +198,10 @@ impl Store {
     }
 }
 
-/// A lane is waited for at least so long.
+/// The minimum time to wait for a lane.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether a statement was ended before its time: PostgreSQL's `query_canceled`, SQLite's INTERRUPT.
+/// Whether a statement was ended early: PostgreSQL's `query_canceled`, SQLite's INTERRUPT.
 fn is_ended(error: &DbErr) -> bool {
     matches!(code(error).as_deref(), Some("57014" | "9"))
 }

@@ -1,23 +1,23 @@
-//! How much there is.
+//! The number of schedules and waiting runs.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
 use crate::store::{Store, StoreError};
 
-/// How much there is.
+/// The number of schedules and waiting runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Sizes {
     /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Those that will fire.
+    /// Schedules that will fire.
     pub active: i64,
     /// Runs that wait for a place.
     pub queued: i64,
 }
 
 impl Store {
-    /// How much there is. Counts rows: ask seldom.
+    /// Reads the sizes. This counts rows, so call it rarely.
     pub async fn sizes(&self, now: Timestamp) -> Result<Sizes, StoreError> {
         let sql = "SELECT \
              (SELECT count(*) FROM schedule WHERE deleted_at IS NULL) AS schedules, \

@@ -1,4 +1,4 @@
-//! How long a list is, counted when it is asked for and to a limit: a page does without.
+//! The length of a list, counted on demand and up to a limit: a page does not need it.
 
 use sea_orm::{
     EntityTrait, FromQueryResult, QuerySelect, QueryTrait, Select, Statement,
@@ -7,27 +7,28 @@ use sea_orm::{
 
 use crate::store::{Store, StoreError};
 
-/// A list is counted to this length.
+/// Lists are counted up to this length.
 pub const MAX_TOTAL: u64 = 10_000;
 
-/// How many rows the list of a page has.
+/// The number of rows in a page's list.
 #[derive(Clone, Debug)]
 pub enum Total {
-    /// The page shows it.
+    /// The page itself shows it.
     Known(i64),
-    /// The rows of this query, without order; `is_search` says that it may look at many more.
+    /// The number of rows of this query, without order; `is_search` says that it may read many
+    /// more.
     Counted {
         /// The list's rows, at most [`MAX_TOTAL`] of them.
         rows: Box<SelectStatement>,
-        /// Whether it seeks.
+        /// Whether it is a search.
         is_search: bool,
     },
-    /// A statement that gives the number as `rows`.
+    /// A statement that returns the number as `rows`.
     Asked(Box<Statement>),
 }
 
 impl Total {
-    /// The rows of that query.
+    /// The rows of this query.
     pub(in crate::store) fn of<E: EntityTrait>(query: Select<E>, is_search: bool) -> Self {
         let rows = query.select_only().expr_as(Expr::val(1), "one").limit(MAX_TOTAL);
         Self::Counted { rows: Box::new(rows.into_query()), is_search }
@@ -40,7 +41,7 @@ struct Row {
 }
 
 impl Store {
-    /// Counts it, to [`MAX_TOTAL`] at the most.
+    /// Counts the list, up to [`MAX_TOTAL`].
     pub async fn total(&self, total: &Total) -> Result<i64, StoreError> {
         let (statement, is_search) = match total {
             Total::Known(rows) => return Ok(*rows),

@@ -1,8 +1,8 @@
-//! Whether the database takes what is written.
+//! Whether the database accepts writes.
 //!
-//! Where nothing can be written, much can still be read: on a full disk, on a standby, in a folder
-//! whose rights somebody has changed. Each service that fails because of that says so in the log,
-//! again and again; health says it once, with what to do, from what is noted here.
+//! If nothing can be written, much can often still be read: on a full disk, on a standby, in a
+//! folder with changed permissions. Each service that fails because of this logs it repeatedly; the
+//! health check reports it once, with advice, from the state recorded here.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -14,27 +14,27 @@ use sea_orm::DbErr;
 use super::error::{code, is_disk_full};
 use crate::clock::Clock;
 
-/// Why the database takes nothing.
+/// Why the database rejects writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
     /// Its disk is full.
     DiskFull,
-    /// It may only be read.
+    /// It is read-only.
     ReadOnly,
-    /// This user may not write.
+    /// The database user may not write.
     Forbidden,
-    /// Its disk does not do what it is told.
+    /// Its disk returns errors.
     Failing,
-    /// The file is not at its path any more, or another one is.
+    /// The file at its path was removed or replaced.
     FileReplaced,
 }
 
-/// After a refusal a write may succeed here and there, as where the next one finds a little room:
-/// all is well again when nothing was refused for so long.
+/// After a rejected write, some writes may still succeed, if they find a little room: the database
+/// counts as healthy again when no write was rejected for this long.
 const LINGERS: Duration = Duration::from_secs(5);
 
 impl Refusing {
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     pub fn problem(self) -> &'static str {
         match self {
             Self::DiskFull => {
@@ -61,14 +61,14 @@ impl Refusing {
         }
     }
 
-    /// What an error says of all that is written, if it does.
+    /// The reason, if this error affects all writes.
     pub(in crate::store) fn of(error: &DbErr) -> Option<Self> {
         let code = code(error)?;
         if is_disk_full(&code) {
             return Some(Self::DiskFull);
         }
         match code.parse::<u32>() {
-            // SQLite's numbers: the lowest byte is the kind. PERM, READONLY, IOERR.
+            // SQLite's codes: the lowest byte is the kind. PERM, READONLY, IOERR.
             Ok(number) if code.len() < 5 => match number & 0xff {
                 3 => Some(Self::Forbidden),
                 8 => Some(Self::ReadOnly),
@@ -86,7 +86,7 @@ impl Refusing {
     }
 }
 
-/// What became of the last writes.
+/// The results of the latest writes.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Writes {
     last: Mutex<Last>,
@@ -99,13 +99,13 @@ struct Last {
 }
 
 impl Writes {
-    /// Takes down an error, if it says that nothing can be written.
+    /// Records an error, if it affects all writes.
     pub(in crate::store) fn failed(&self, error: &DbErr) {
         self.refused(Refusing::of(error));
     }
 
-    /// The same of an order about tables, not rows: whoever may not change a table may well write
-    /// its rows.
+    /// The same for a statement that changes tables, not rows: a user without permission to change
+    /// a table may still be able to write its rows.
     pub(in crate::store) fn failed_order(&self, error: &DbErr) {
         self.refused(Refusing::of(error).filter(|why| !matches!(why, Refusing::Forbidden)));
     }
@@ -117,13 +117,13 @@ impl Writes {
         }
     }
 
-    /// Takes down that something was written and committed.
+    /// Records that something was written and committed.
     pub(in crate::store) fn taken(&self) {
         let now = Clock::system().instant();
         self.last.lock().unwrap_or_else(PoisonError::into_inner).taken = Some(now);
     }
 
-    /// Why nothing can be written, if that is so.
+    /// Why writes are rejected, if they are.
     pub(in crate::store) fn refusing(&self) -> Option<Refusing> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.refusing(Clock::system().instant())

@@ -1,4 +1,4 @@
-//! What falls due next: a planner that knows it sleeps until then.
+//! What falls due next: the planner sleeps until then.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
@@ -6,21 +6,21 @@ use sea_orm::FromQueryResult;
 use super::candidates::{Candidate, but};
 use crate::store::{Store, StoreError, db::live::Since};
 
-/// A cursor as the planner looks ahead at it.
+/// A cursor, for the planner's look ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
-    /// The schedule's shard; none of what belongs to nobody before others.
+    /// The schedule's shard; `None` for work that belongs to no node first.
     pub shard: Option<u8>,
-    /// When it falls, or fell, due.
+    /// When it falls due, or fell due.
     pub at: Timestamp,
 }
 
-/// So many cursors are looked at on each side of now.
+/// How many cursors are read on each side of now.
 pub const LOOKED_AT: usize = 64;
 
 impl Store {
     /// The first instant at which something falls due: a schedule to be claimed, an intent that
-    /// waits for its time, the end of a pause. One that is overdue counts.
+    /// waits for its time, or the end of a pause. Overdue ones count.
     pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.next_due_but(now, &[]).await
     }
@@ -53,8 +53,8 @@ impl Store {
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
-    /// The same for a node that is one of several: the first cursors that were due by `now`, the
-    /// first that come after it, and the first of what belongs to nobody before others.
+    /// The same for one of several nodes: the first cursors that were due by `now`, the first that
+    /// come after it, and the first of the work that belongs to no node first.
     pub async fn due_ahead_but(
         &self,
         now: Timestamp,

@@ -1,5 +1,5 @@
-//! A backfill's hand-off: the ledger's rows, the runs and the backfill's own rows, in one
-//! transaction that holds schedule and backfill.
+//! A backfill's hand-off: the ledger rows, the runs and the backfill's own rows, in one transaction
+//! that locks schedule and backfill.
 
 use std::collections::HashSet;
 
@@ -15,20 +15,20 @@ use crate::store::{
     },
 };
 
-/// A run to be queued for an instant.
+/// A run to queue for an instant.
 #[derive(Clone, Debug)]
 pub struct BackfillRun {
     /// Key.
     pub id: Uuid,
-    /// The instant's place.
+    /// The instant's position.
     pub position: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// What the clock did there.
+    /// The effect of a clock change at that instant.
     pub kind: fire::Kind,
-    /// The ledger's row of the instant, if there is one of it alone.
+    /// The instant's own ledger row, if it has one.
     pub fire_id: Option<Uuid>,
-    /// For the receiver.
+    /// The key by which the receiver recognises duplicates.
     pub idempotency_key: String,
 }
 
@@ -37,25 +37,25 @@ pub struct BackfillRun {
 pub struct BackfillRuns {
     /// The backfill.
     pub backfill_id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// In which version.
+    /// The schedule's version.
     pub schedule_version: i32,
-    /// What they run.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
-    /// Their attempts.
+    /// The maximum number of attempts.
     pub max_attempts: i32,
-    /// What travels with them.
+    /// The runs' context.
     pub context: serde_json::Value,
-    /// The tags that the node must have that takes them.
+    /// The tags that their node must have.
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<String>,
-    /// The group whose limit they count in.
+    /// The group whose limit they count against.
     pub group_id: Option<Uuid>,
     /// See `entity::run`.
     pub priority: i16,
@@ -64,9 +64,9 @@ pub struct BackfillRuns {
 }
 
 impl Store {
-    /// Writes the ledger's rows of runs whose fire has their own key, unless the instant has got
-    /// one meanwhile; says which were written. The others are somebody else's: the unique key
-    /// decided.
+    /// Writes the ledger rows of runs whose fire has the run's key, unless the instant has got a
+    /// row in the meantime; returns the ones written. The others belong to another writer: the
+    /// unique key decided.
     pub async fn insert_backfilled_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -101,8 +101,7 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Queues runs for fires of a locked backfill that wait for their turn: the fires are at work
-    /// from now on.
+    /// Queues runs for waiting fires of a locked backfill, and marks these fires as at work.
     pub async fn start_backfill_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -129,8 +128,8 @@ impl Store {
         self.queue_backfill_runs(tx, of, runs, now).await
     }
 
-    /// Names the runs in the rows of fires that did not run by themselves: the ledger says what
-    /// made up for them. Their verdict stays, for that is what became of them in their time.
+    /// Writes the runs into the rows of fires that did not run themselves: the ledger shows what
+    /// made up for them. Their verdict stays, because it was their outcome at the time.
     async fn link_made_up_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -167,7 +166,7 @@ impl Store {
         runs: &[BackfillRun],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // They all have one context, and it can be large: only the first row carries it.
+        // They share one context, which can be large: only the first row carries it.
         let context = (0..runs.len()).map(|row| (row == 0).then(|| of.context.clone()));
         let sql = format!(
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \

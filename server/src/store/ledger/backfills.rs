@@ -1,7 +1,7 @@
-//! Backfills: writing them, changing where they stand, and what their service does in its turns.
+//! Backfills: creating them, changing their state, and the operations of their service.
 //!
-//! Every write of a backfill's rows happens in a transaction that holds the backfill's row. Where
-//! the schedule is locked too, it is locked first.
+//! Every write of a backfill's rows happens in a transaction that locks the backfill's row. If the
+//! schedule is locked too, it is locked first.
 
 use std::collections::HashSet;
 
@@ -27,46 +27,46 @@ pub struct OpenBackfill {
     pub schedule_id: Uuid,
 }
 
-/// An instant whose turn it is.
+/// The next instant to run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct NextFire {
-    /// Its place.
+    /// Its position.
     pub position: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// What the clock did there.
+    /// The effect of a clock change at that instant.
     pub kind: fire::Kind,
 }
 
-/// An instant whose run was alive when it was last looked at, and its run.
+/// An instant whose run was live at the last look, and its run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct FireAtWork {
-    /// Its place.
+    /// Its position.
     pub position: i32,
     /// The run.
     pub run_id: Uuid,
-    /// Where the run stands now; none if it is in the tables no more.
+    /// The run's current state; `None` if it is no longer in the tables.
     pub state: Option<run::State>,
     /// When the run settled.
     pub finished_at: Option<Timestamp>,
-    /// When somebody asked to stop it.
+    /// When its cancellation was requested.
     pub cancel_requested_at: Option<Timestamp>,
 }
 
-/// An instant that comes to its end.
+/// An instant to be ended.
 #[derive(Clone, Debug)]
 pub struct EndedFire {
-    /// Its place.
+    /// Its position.
     pub position: i32,
-    /// What became of it.
+    /// Its final state.
     pub state: backfill_fire::State,
-    /// Why.
+    /// The reason.
     pub detail: Option<String>,
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
 }
 
-/// So many rows are written in one statement.
+/// Maximum number of rows written per statement.
 const CHUNK: usize = 1_000;
 
 impl Store {
@@ -98,7 +98,7 @@ impl Store {
         Ok(())
     }
 
-    /// The backfill of that key, locked until the transaction ends.
+    /// The backfill with this key, locked until the transaction ends.
     pub async fn lock_backfill(
         &self,
         tx: &DatabaseTransaction,
@@ -118,7 +118,7 @@ impl Store {
         Ok(())
     }
 
-    /// Settles the fires of a locked backfill that wait for their turn as cancelled; says how many.
+    /// Settles the waiting fires of a locked backfill as cancelled; returns how many.
     pub async fn cancel_pending_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -147,9 +147,9 @@ impl Store {
         Ok(query.all(tx).await?)
     }
 
-    /// Backfills with something to do now, in the order of their making: those that have room for
-    /// a run, those of whose runs one has ended or is to be stopped, and those that have nothing
-    /// left. Whoever waits for a run is not among them.
+    /// Backfills with something to do now, in creation order: those with room for a run, those with
+    /// a run that has ended or must be stopped, and those with nothing left. Backfills that only
+    /// wait for a run are not included.
     pub async fn open_backfills(
         &self,
         after: Uuid,
@@ -177,7 +177,7 @@ impl Store {
         Ok(OpenBackfill::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// The runs that open backfills wait for, by their books.
+    /// The runs that open backfills wait for, according to the backfills' rows.
     pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -192,7 +192,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 
-    /// The fires of a locked backfill that are at work, with their runs.
+    /// The fires at work of a locked backfill, with their runs.
     pub async fn fires_at_work(
         &self,
         tx: &DatabaseTransaction,
@@ -208,7 +208,7 @@ impl Store {
         Ok(FireAtWork::find_by_statement(statement).all(tx).await?)
     }
 
-    /// The fires of a locked backfill that come next, in their order.
+    /// The next fires of a locked backfill, in order.
     pub async fn next_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -223,7 +223,7 @@ impl Store {
         Ok(NextFire::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Of these instants, those for which a backfill has a row at work, by its books.
+    /// Those of these instants that have a backfill row at work.
     pub async fn instants_at_work(
         &self,
         tx: &DatabaseTransaction,

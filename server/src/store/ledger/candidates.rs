@@ -1,5 +1,5 @@
-//! What a node is about to claim, looked at before it is locked: for nodes that agree elsewhere on
-//! who goes first.
+//! The schedules that a node is about to claim, read before they are locked: for nodes that
+//! coordinate elsewhere which one goes first.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,9 @@ pub struct Candidate {
 }
 
 impl Store {
-    /// The schedules that [`Store::lock_due_schedules`] would look at, not locked, but those that
-    /// are `passed`: a few for `long`, and as many as there are for now.
+    /// The schedules that [`Store::lock_due_schedules`] would lock, without locking them. Skips the
+    /// few in `long`, which are skipped for a longer time, and any number in `passed`, which are
+    /// skipped just now.
     pub async fn due_candidates(
         &self,
         now: Timestamp,
@@ -39,7 +40,7 @@ impl Store {
         Ok(due)
     }
 
-    /// Asks for so many schedules that are due at `now` and this node's to claim.
+    /// A query for up to `limit` schedules that are due at `now` and that this node may claim.
     pub(in crate::store) fn due(
         &self,
         columns: &str,
@@ -50,7 +51,7 @@ impl Store {
         lock: &str,
     ) -> Statement {
         let mut values = vec![now.0.into(), limit.cast_signed().into()];
-        // Not by an index on shards: see docs/decisions/0004.
+        // Not with an index on shards: see docs/decisions/0004.
         let turn = if let Some(turns) = turns {
             values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
             "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
@@ -69,7 +70,7 @@ impl Store {
         self.dialect().statement(sql, values)
     }
 
-    /// Those of `schedules` that are due at `now`, whoever's turn it is; not locked.
+    /// Those of `schedules` that are due at `now`, for whichever node; not locked.
     pub async fn due_of(
         &self,
         now: Timestamp,
@@ -90,8 +91,8 @@ impl Store {
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Those of the candidates whose cursor has not moved, locked for this transaction; those that
-    /// another node is claiming all the same are passed over.
+    /// Those of the candidates whose cursor has not moved, locked for this transaction; candidates
+    /// that another node is claiming anyway are skipped.
     pub async fn lock_if_still_due(
         &self,
         tx: &DatabaseTransaction,
@@ -117,8 +118,8 @@ impl Store {
     }
 }
 
-/// A condition that passes over some schedules while their cursors are there; to be few, as each is
-/// two values of the statement.
+/// A condition that skips some schedules while their cursors are at these positions; keep them few,
+/// because each one adds two values to the statement.
 pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
     let mut condition = String::new();
     for Candidate { id, at } in passed {

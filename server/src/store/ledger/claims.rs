@@ -1,5 +1,5 @@
-//! Claiming due schedules: reading them locked, writing their fires, moving their cursors. The
-//! planner calls these inside one transaction; that it is one is the guarantee.
+//! Claims due schedules: reads them with a lock, writes their fires, moves their cursors. The
+//! planner calls these functions inside one transaction; the guarantee depends on that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,17 +22,17 @@ use crate::store::{
     },
 };
 
-/// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
-/// copies it inside the database.
+/// The part of a schedule that the planner needs. The context is left out: it can be large, and the
+/// hand-off copies it inside the database.
 #[derive(Clone, Debug)]
 pub struct DueSchedule {
     /// Key.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// The version that is claimed.
+    /// The claimed version.
     pub version: i32,
-    /// See `entity::schedule`, like all that follow.
+    /// See `entity::schedule`, also for the fields that follow.
     pub expressions: Strings,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub zone: String,
@@ -78,7 +78,7 @@ pub struct DueSchedule {
     pub updated_at: Timestamp,
     /// The cursor.
     pub next_scheduled_at: Timestamp,
-    /// When it falls due; none of one that has no cursor.
+    /// When it falls due; `None` if it has no cursor.
     pub next_fire_at: Option<Timestamp>,
 }
 
@@ -92,12 +92,12 @@ by_place! {
         next_scheduled_at, next_fire_at,
 }
 
-/// A fire to be written.
+/// A fire to write.
 #[derive(Clone, Debug)]
 pub struct NewFire {
     /// Key.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
@@ -105,68 +105,68 @@ pub struct NewFire {
     pub schedule_version: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// When it is to run.
+    /// When it is due.
     pub due_at: Timestamp,
     /// The last instant of the range.
     pub last_scheduled_at: Timestamp,
     /// How many instants it accounts for.
     pub count: i64,
-    /// What the clock did there.
+    /// The effect of a clock change at that instant.
     pub kind: Kind,
-    /// What becomes of it.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: Reason,
-    /// What the reason names.
+    /// Details of the reason.
     pub detail: Option<String>,
-    /// The node that hands it over next; none leaves it to whoever comes when it is due.
+    /// The node that will hand it over; `None` for any node, once it is due.
     pub claimed_by: Option<Uuid>,
-    /// Its place in the buffer, if it waits there.
+    /// Its position in the buffer, if it waits there.
     pub queue_position: Option<i64>,
-    /// What it is made up for, if it is.
+    /// What it makes up for, if it is a catch-up.
     pub made_up_for: Option<MadeUpFor>,
 }
 
-/// Where a schedule's cursor goes.
+/// The new position of a schedule's cursor.
 #[derive(Clone, Copy, Debug)]
 pub struct Advance {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The next instant that is not accounted for.
     pub next_scheduled_at: Option<Timestamp>,
-    /// When to claim it.
+    /// When to claim that instant.
     pub next_fire_at: Option<Timestamp>,
     /// The last instant that is accounted for.
     pub last_fire_at: Option<Timestamp>,
-    /// How many fires more have started or are on their way to it.
+    /// How many more fires have started or will start.
     pub fires: i64,
 }
 
-/// A clock that is further from the database's than this schedules nothing. One that is less far off
-/// is corrected.
+/// A node whose clock differs from the database's by more than this schedules nothing. A smaller
+/// difference is corrected.
 pub const MAX_OFFSET_MS: i64 = 5_000;
 
-/// A claim by a time that is further ahead of the database's clock than this finds nothing due: no
+/// A claim at a time that is ahead of the database's clock by more than this finds nothing due: no
 /// fire starts earlier.
 pub const MAX_AHEAD_MS: i64 = 100;
 
-/// When a node may claim what is due, by its shard.
+/// When a node may claim due schedules, by shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns<'a> {
-    /// One digit for each shard: `1` for those that it claims at once, `2` and `3` for those whose
-    /// schedules must have been due for some time.
+    /// One digit per shard: `1` if it claims at once, `2` and `3` if schedules must have been due
+    /// for some time.
     pub of_shards: &'a str,
-    /// Those of `2` were due by then.
+    /// Schedules in shards with `2` must have been due by then.
     pub second: Timestamp,
-    /// Those of `3` were due by then.
+    /// Schedules in shards with `3` must have been due by then.
     pub last: Timestamp,
 }
 
 impl Store {
-    /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
-    /// those that another node is claiming are passed over, and so are those whose turn on this
-    /// node has not come, and those that are `passed`. Nothing is due when `now` is ahead of the
-    /// database's clock: no clock that was stepped a moment ago may claim anything.
+    /// The schedules that are due at `now`, most overdue first, locked for this transaction. It
+    /// skips schedules that another node is claiming, those whose turn on this node has not come,
+    /// and those that are `passed`. Nothing is due if `now` is ahead of the database's clock: a
+    /// node whose clock was just stepped must not claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
@@ -180,8 +180,8 @@ impl Store {
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 
-    /// For each of `schedules` that has a run alive or an intent on its way to one: how many, and
-    /// the latest of them. Runs of backfills are in nobody's way: they have a limit of their own.
+    /// For each of `schedules` with a live run or an intent that will become one: how many, and the
+    /// latest of them. Runs of backfills do not count: they have a limit of their own.
     pub async fn live_by_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -192,7 +192,7 @@ impl Store {
         if schedules.is_empty() {
             return Ok(HashMap::new());
         }
-        // `max` has no meaning for keys on PostgreSQL, but their text has the same order.
+        // PostgreSQL has no `max` for keys, but their text form has the same order.
         let text = if self.dialect().is_postgres() { "l.id::text" } else { "hex(l.id)" };
         let sql = format!(
             "SELECT l.schedule_id AS schedule_id, count(*) AS runs, max({text}) AS latest FROM ( \
@@ -221,11 +221,11 @@ impl Store {
         Ok(rows.into_iter().map(live).collect())
     }
 
-    /// Writes the fires that do not exist yet and says which those were. A slot that is taken is
-    /// somebody else's: the unique key decided.
+    /// Writes the fires that do not exist yet and returns them. If a slot is taken, another writer
+    /// was first: the unique key decided.
     ///
-    /// Mostly all are written, which their number tells. Here, in the hand-off and in the settlement
-    /// together, a key given back for each row was a seventh of a storm on SQLite.
+    /// Usually all are written, as the row count shows. Returning one key per row, here, in the
+    /// hand-off and in the settlement, took a seventh of the time of a storm on SQLite.
     pub async fn insert_fires_if_absent(
         &self,
         tx: &DatabaseTransaction,
@@ -280,7 +280,7 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }
-        // The keys are new: what bears one was written here.
+        // The keys are new: a row with one of them was written here.
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
@@ -294,8 +294,8 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Moves the cursors of schedules that this transaction holds, and counts the fires that
-    /// start: after as many as a schedule may have, none is left.
+    /// Moves the cursors of schedules that this transaction has locked, and counts the fires that
+    /// start: when a schedule reaches its limit of fires, none is left.
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
@@ -327,12 +327,12 @@ impl Store {
     }
 }
 
-/// What is alive of a schedule.
+/// The live runs of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// How many.
+    /// Their number.
     pub runs: i64,
-    /// The latest.
+    /// The latest one.
     pub latest: Uuid,
 }
 

@@ -1,5 +1,5 @@
-//! Runs that are to give way to a fire of their schedule: asked to stop, or ended. Those of backfills
-//! are in nobody's way.
+//! Runs that must give way to a fire of their schedule: asked to stop, or ended. Runs of backfills
+//! block nothing and are left alone.
 
 use std::collections::HashSet;
 
@@ -15,28 +15,29 @@ use crate::store::{
     },
 };
 
-/// A fire, and the schedule whose other runs are in its way.
+/// A fire, and the schedule whose other runs block it.
 #[derive(Clone, Debug)]
 pub struct BlockedFire {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The fire.
     pub fire_id: Uuid,
-    /// Why its runs are stopped: names the fire.
+    /// Why the runs are stopped: names the fire.
     pub reason: String,
 }
 
-/// What is alive and no backfill's.
+/// A live run that does not belong to a backfill.
 const IS_ALIVE: &str =
     "run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill'";
 
-/// When a run ends: not before it began, or was made, on another node a moment ago.
+/// When a run ends: not before it began or was created, which may have just happened on another
+/// node with a different clock.
 const FINISHED: &str = "CASE WHEN coalesce(run.started_at, run.created_at) > {0} \
     THEN coalesce(run.started_at, run.created_at) ELSE {0} END";
 
 impl Store {
-    /// Asks the live runs in the `ways` to stop, so many at the `most`, unless somebody has: those
-    /// that wait are cancelled, those that are at work through their node. Says which those were.
+    /// Asks the live runs that block the fires in `ways` to stop, at most `most`, unless already
+    /// requested: waiting runs are cancelled, runs at work through their node. Returns these runs.
     pub async fn cancel_live(
         &self,
         tx: &DatabaseTransaction,
@@ -62,8 +63,9 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Ends the live runs in the `ways` at once, so many at the `most`, and skips the fires on their
-    /// way to one. Whoever held one of these runs has lost it. Says which those were.
+    /// Ends the live runs that block the fires in `ways` at once, at most `most`, and skips intents
+    /// that have not become runs yet. The nodes that held these runs have lost them. Returns these
+    /// runs.
     pub async fn terminate_live(
         &self,
         tx: &DatabaseTransaction,
@@ -74,8 +76,8 @@ impl Store {
         if ways.is_empty() {
             return Ok(HashSet::new());
         }
-        // The fires first: a hand-off that is under way has them locked, and what it has made of
-        // them by its commit is among the runs that the next statement reads.
+        // The fires first: a hand-off in progress has them locked, and the runs that it creates by
+        // its commit are among those that the next statement reads.
         let intents = ways_of(ways).statement(
             self.dialect(),
             "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
@@ -118,7 +120,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// The live runs in the `ways`, so many at the `most`: each with why it is stopped.
+    /// The live runs that block the fires in `ways`, at most `most`: each with the reason for
+    /// stopping it.
     async fn in_the_way(
         &self,
         tx: &DatabaseTransaction,
@@ -140,7 +143,7 @@ impl Store {
     }
 }
 
-/// A run that is to give way.
+/// A run that must give way.
 #[derive(FromQueryResult)]
 struct InTheWay {
     run_id: Uuid,

@@ -1,15 +1,15 @@
-//! What a minute of a namespace came to, or any stretch of minutes: the columns of `run_stat`, each
-//! named once, and how two values of it become one.
+//! The totals of a minute of a namespace, or of any number of minutes: the columns of `run_stat`,
+//! each named once, and how two values are merged.
 
 use entity::run;
 use sea_orm::FromQueryResult;
 
 use super::{spread::Spread, stats::SettledRun};
 
-/// What runs and fires came to.
+/// Totals of runs and fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Counts {
-    /// Runs that ended, by their end.
+    /// Runs that ended, by state.
     pub succeeded: i64,
     /// See `run::State`, like the next two.
     pub failed: i64,
@@ -17,25 +17,25 @@ pub struct Counts {
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// Those of them that recovery had started or taken over.
+    /// How many of them recovery had started or taken over.
     pub recovered: i64,
-    /// Those of them that had started, whose durations these are.
+    /// How many of them had started; the durations are of these.
     pub started: i64,
-    /// From start to end, added up.
+    /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
-    /// The longest.
+    /// The longest duration.
     pub duration_max_ms: i64,
-    /// Those of them that a fire had started, whose latenesses these are.
+    /// How many of them a fire had started; the latenesses are of these.
     pub fired: i64,
-    /// From the due time to the hand-off, added up.
+    /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,
-    /// The latest.
+    /// The greatest lateness.
     pub lateness_max_ms: i64,
-    /// Instants that were decided to be missed.
+    /// Instants whose verdict was missed.
     pub missed: i64,
-    /// Instants that were decided to be skipped.
+    /// Instants whose verdict was skipped.
     pub skipped: i64,
-    /// Fires that were given up before they had a run.
+    /// Fires that were abandoned before they had a run.
     pub abandoned: i64,
 }
 
@@ -45,7 +45,7 @@ impl Counts {
         self.succeeded + self.failed + self.timed_out + self.cancelled
     }
 
-    /// Counts all that others have counted.
+    /// Adds another total.
     pub fn join(&mut self, other: &Self) {
         *self = Self {
             succeeded: self.succeeded + other.succeeded,
@@ -65,16 +65,16 @@ impl Counts {
         };
     }
 
-    /// Those of them that failed or took too long.
+    /// How many of them failed or timed out.
     pub fn ended_badly(&self) -> i64 {
         self.failed + self.timed_out
     }
 }
 
-/// The same, and how long runs took and how late they were.
+/// The totals, with the distribution of durations and latenesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollup {
-    /// How many.
+    /// The totals.
     pub counts: Counts,
     /// From start to end.
     pub durations: Spread,
@@ -83,14 +83,14 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// Counts all that another one has counted.
+    /// Adds another roll-up.
     pub fn join(&mut self, other: &Self) {
         self.counts.join(&other.counts);
         self.durations.join(&other.durations);
         self.latenesses.join(&other.latenesses);
     }
 
-    /// Counts a run. One that has not settled does not count.
+    /// Counts a run, if it has settled.
     pub fn add(&mut self, run: &SettledRun) {
         let Self { counts, durations, latenesses } = self;
         match run.state {
@@ -102,7 +102,7 @@ impl Rollup {
         }
         counts.recovered += i64::from(run.is_recovery);
         if let Some(started_at) = run.started_at {
-            // The clocks of two nodes may have been read.
+            // The times may come from the clocks of two nodes.
             let took = (run.finished_at.0 - started_at.0).max(0);
             counts.started += 1;
             counts.duration_sum_ms += took;
@@ -119,12 +119,12 @@ impl Rollup {
     }
 }
 
-/// How two values become one.
+/// How two values are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum MergeRule {
     /// They are added.
     Sum,
-    /// The greater one counts.
+    /// The greater one is kept.
     Greatest,
 }
 
@@ -136,7 +136,7 @@ pub(in crate::store) struct Column {
     pub(in crate::store) of: fn(&Counts) -> i64,
 }
 
-/// All of them.
+/// All columns.
 pub(in crate::store) const COLUMNS: [Column; 14] = [
     Column { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
     Column { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
@@ -162,7 +162,7 @@ pub(in crate::store) const COLUMNS: [Column; 14] = [
     Column { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
 ];
 
-/// The columns of counts over several minutes.
+/// The SELECT list that merges the columns over several minutes.
 pub(in crate::store) fn added_up() -> String {
     let columns = COLUMNS.iter().map(|column| match (column.name, column.way) {
         (name, MergeRule::Sum) => format!("CAST(coalesce(sum({name}), 0) AS bigint) AS {name}"),

@@ -1,4 +1,4 @@
-//! The definitions that runs keep to their end.
+//! The definitions that runs keep until they end.
 
 use entity::workflow_version;
 use sea_orm::{ConnectionTrait, EntityTrait};

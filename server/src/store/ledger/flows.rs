@@ -1,5 +1,5 @@
-//! Runs of several tasks: reading what was done of one, and writing its next step. Every step names
-//! its hold (run, attempt, node, epoch); zero rows means that it was lost.
+//! Runs of several tasks: reads the history of one, and writes its next step. Every step names its
+//! hold (run, attempt, node, epoch); zero rows means that it was lost.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -19,43 +19,43 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// What happens to a run at once.
+/// The changes to a run that are written together.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Whose.
+    /// The hold.
     pub hold: RunLease,
-    /// What becomes of the run.
+    /// What happens to the run.
     pub turn: Turn,
     /// Attempts that are over.
     pub ended: Vec<Ended>,
-    /// Attempts that begin: the task and its attempt.
+    /// Attempts that begin: the task and the attempt's number.
     pub begun: Vec<(String, i32)>,
-    /// Tasks whose turn never came, and why.
+    /// Tasks that will never run, and why.
     pub skipped: Vec<(String, String)>,
-    /// When.
+    /// When the step happens.
     pub at: Timestamp,
 }
 
-/// What becomes of a run with a step.
+/// What happens to a run in a step.
 #[derive(Clone, Debug)]
 pub enum Turn {
-    /// It stays with the node.
+    /// It remains with the node.
     Held {
-        /// After how long any node may take it for stuck.
+        /// After how long any node may treat it as stuck.
         hard_limit: Duration,
     },
-    /// It waits for a node again, from then on.
+    /// It is parked, to be taken by any node later.
     Parked {
-        /// Not before.
+        /// Not before this time.
         until: Timestamp,
-        /// What was last wrong.
+        /// The last error.
         error: Option<String>,
     },
     /// It has ended.
     Settled {
-        /// How.
+        /// Its final state.
         state: run::State,
-        /// Why it ended badly.
+        /// The error, if it did not succeed.
         error: Option<String>,
     },
 }
@@ -65,13 +65,13 @@ pub enum Turn {
 pub struct Ended {
     /// The task.
     pub task: String,
-    /// Its attempt.
+    /// The attempt's number.
     pub attempt: i32,
     /// How it ended.
     pub state: task_run::State,
-    /// Why it ended badly.
+    /// The error, if it did not succeed.
     pub error: Option<String>,
-    /// What the target gave back.
+    /// The target's output.
     pub output: Option<serde_json::Value>,
     /// When it ended.
     pub at: Timestamp,
@@ -109,7 +109,7 @@ impl Turn {
 }
 
 impl Store {
-    /// All attempts of a run, each task's in their order.
+    /// All attempts of a run, those of each task in order.
     pub async fn attempts_of(&self, run: Uuid) -> Result<Vec<task_run::Model>, StoreError> {
         self.attempts_in(self.read(), run).await
     }
@@ -127,8 +127,7 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
-    /// The tasks of a run at which somebody is at work, with their attempts: without what came of
-    /// the others.
+    /// The tasks at work in a run, with the attempts' numbers; without the results of other tasks.
     pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
         let query = task_run::Entity::find()
             .select_only()
@@ -140,8 +139,9 @@ impl Store {
         Ok(query.all(self.read()).await?)
     }
 
-    /// Writes the steps whose hold is still what they name, and says whose. Of the others nothing is
-    /// written: somebody else decides about them. A batch may hold steps of two holds of one run.
+    /// Writes the steps whose hold is unchanged, and returns their holds. The others are not
+    /// written: another node decides about their runs. A batch may contain steps of two holds of
+    /// one run.
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -150,8 +150,8 @@ impl Store {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run that somebody wants stopped is not parked, even if the request came too late to
-        // reach its node.
+        // A run with a cancel request is not parked, even if the request came too late to reach its
+        // node.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
@@ -216,8 +216,8 @@ impl Store {
         Ok(())
     }
 
-    /// What is there already this hold has written: the answer to the commit was lost, and the step
-    /// comes again.
+    /// Rows that already exist were written by this hold: the answer to a commit was lost, and the
+    /// step is repeated.
     async fn begin_tasks(
         &self,
         tx: &DatabaseTransaction,
@@ -265,7 +265,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends all attempts that are at work for these runs, whose holds this transaction has ended.
+    /// Ends all attempts at work for these runs, whose holds this transaction has ended.
     pub async fn end_running_attempts(
         &self,
         tx: &DatabaseTransaction,
@@ -290,7 +290,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes for `run` the last successes of another run's tasks, as if they were its own.
+    /// Copies the last successes of another run's tasks to `run`.
     pub async fn keep_successes(
         &self,
         tx: &DatabaseTransaction,
@@ -315,7 +315,7 @@ impl Store {
         Ok(())
     }
 
-    /// The instant of the schedule's fire before `at`, whatever became of it.
+    /// The instant of the schedule's previous fire before `at`, whatever its outcome.
     pub async fn fire_before(
         &self,
         schedule: Uuid,

@@ -18,7 +18,7 @@ use crate::store::{
     db::{bulk::Bulk, lookups::lookups},
 };
 
-/// What a group has to do.
+/// The load of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Load {
     /// The group.
@@ -27,18 +27,18 @@ pub struct Load {
     pub running: i64,
     /// Runs that wait: for a place in the group, for a node or for their next attempt.
     pub waiting: i64,
-    /// Living schedules that name it.
+    /// Schedules that refer to it and are not deleted.
     pub schedules: i64,
 }
 
-/// A run of some group that waits. The partial indexes have the same words.
+/// A waiting run of any group. The partial indexes have the same condition.
 pub(in crate::store) const GROUPED: &str =
     "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
-/// One that is at work.
+/// A group's run at work.
 const AT_WORK: &str = "run.group_id IS NOT NULL AND run.state = 'running'";
 
-/// The first group that has a queue, of those `behind` another. It is asked for by its order: to
-/// answer whether there is one PostgreSQL may read all that wait.
+/// The first group with a queue, after the group in `behind`. It is queried by order: for a mere
+/// existence check, PostgreSQL might read all waiting runs.
 pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     format!(
         "(SELECT run.group_id FROM run WHERE {GROUPED}{behind}{live} \
@@ -46,9 +46,9 @@ pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     )
 }
 
-/// `room(id, free)`, behind `WITH RECURSIVE`: for each group that has a queue, how many more of its
-/// runs may be at work. The groups are found by leaping from one to the next in the index of their
-/// queues, which costs the same however long those are. One that is gone limits nothing.
+/// `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue, how many more of
+/// its runs may be at work. The groups are found by skipping from one to the next in the index of
+/// their queues, which costs the same however long those are. A deleted group limits nothing.
 pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
     let live = dialect.live_runs("run.id", now);
     format!(
@@ -65,8 +65,8 @@ pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
 }
 
 impl Store {
-    /// Locks the groups until the transaction ends, and says how many more runs of each may be at
-    /// work. A group that is gone is left out: it limits nothing.
+    /// Locks the groups until the transaction ends, and returns how many more runs of each may be
+    /// at work. Deleted groups are left out: they limit nothing.
     pub async fn lock_room(
         &self,
         tx: &DatabaseTransaction,
@@ -83,7 +83,7 @@ impl Store {
         }
         let ids = || Bulk::default().uuid("id", groups.iter().copied());
         if self.dialect().is_postgres() {
-            // A statement of its own: the count below must see what the lock's last holder wrote.
+            // A separate statement: the count below must see what the lock's last holder wrote.
             let lock = ids().statement(
                 self.dialect(),
                 "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \
@@ -106,7 +106,7 @@ impl Store {
 
 lookups!("group", removed: by_ids, by_name, of_module, lock);
 
-/// The groups of a namespace by name without regard to case, as many as `limit`.
+/// The groups of a namespace by case-insensitive name, at most `limit`.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -126,7 +126,7 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// The group of that name, which nobody deletes until the transaction ends.
+/// The group with this name; it cannot be deleted before the transaction ends.
 pub async fn keep_by_name<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -145,7 +145,7 @@ pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), 
     Ok(())
 }
 
-/// Gives a group another name and limit.
+/// Changes the name and the limit of a group.
 pub async fn update<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -164,13 +164,13 @@ pub async fn update<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Deletes a group. Runs that still name it are limited no more.
+/// Deletes a group. Runs that still refer to it are no longer limited.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())
 }
 
-/// The runs of the group that are at work, those that began first: as many as `limit`.
+/// The group's runs at work, earliest start first; at most `limit`.
 pub async fn at_work(
     store: &Store,
     group: Uuid,
@@ -186,7 +186,7 @@ pub async fn at_work(
     Ok(query.all(store.read()).await?)
 }
 
-/// How many living schedules name the group.
+/// How many schedules refer to the group, without deleted ones.
 pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
     use entity::schedule;
     let query = schedule::Entity::find()
@@ -195,7 +195,7 @@ pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, 
     Ok(query.count(connection).await?)
 }
 
-/// What each of those groups has to do.
+/// The load of each of these groups.
 pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError> {
     if ids.is_empty() {
         return Ok(vec![]);

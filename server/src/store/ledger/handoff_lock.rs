@@ -1,39 +1,39 @@
 //! The lock between hand-offs and changes of schedules.
 //!
-//! Hand-offs share it, and a change that keeps schedules from firing as they did takes it for
-//! itself, to be answered only when no run can start any more on what it has changed. Only
-//! PostgreSQL has it: SQLite's one writer is one lock for all.
+//! Hand-offs hold it shared. A change that stops schedules from firing as before takes it
+//! exclusively, so that it returns only when no run can start any more from the old state. Only
+//! PostgreSQL needs it: on SQLite, the single writer already acts as that lock.
 
 use sea_orm::ConnectionTrait;
 
 use crate::store::{DatabaseTransaction, StoreError};
 
-/// Names the advisory lock.
+/// The id of the advisory lock.
 const NAME: i64 = 0x6361_7269_6861_6e64;
 
-/// A change waits for the lock for so long at first, then for twice as long each time, up to the
-/// ceiling, and lets others pass for as long in between: where many hand-offs are under way it
-/// takes a longer wait to see the last of them off.
+/// How long a change first waits for the lock; doubled each time, up to the longest. In between, it
+/// lets hand-offs pass for as long: with many hand-offs in progress, it takes a longer wait until
+/// the last of them has ended.
 const FIRST_WAIT_MS: u32 = 50;
 const LONGEST_WAIT_MS: u32 = 1_000;
 
-/// Some twenty seconds of waiting and letting pass: longer than a transaction in which nothing is
-/// said keeps its locks.
+/// About twenty seconds of waiting and letting others pass: longer than an idle transaction can
+/// keep its locks.
 const TRIES: u32 = 13;
 
-/// Takes a hand-off's share; until the transaction ends.
+/// Takes a hand-off's share of the lock until the transaction ends.
 pub(in crate::store) async fn share(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let lock = format!("SELECT pg_advisory_xact_lock_shared({NAME})");
     transaction.execute_unprepared(&lock).await?;
     Ok(())
 }
 
-/// Waits until the hand-offs that are under way have ended; until the transaction ends no other
-/// begins.
+/// Waits until the hand-offs in progress have ended; no other one begins until the transaction
+/// ends.
 ///
-/// PostgreSQL lets nobody share a lock that somebody waits to have alone. Behind one hand-off that
-/// hangs, its node frozen or cut off, such a wait would hold up the hand-offs of all nodes: so it is
-/// a short one, made again and again.
+/// PostgreSQL grants no shared lock while an exclusive request is waiting. Behind a hand-off that
+/// hangs because its node is frozen or cut off, such a request would hold up the hand-offs of all
+/// nodes: so each wait is short, and repeated.
 pub(in crate::store) async fn take(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let lock = format!("SELECT pg_advisory_xact_lock({NAME})");
     let mut wait = FIRST_WAIT_MS;

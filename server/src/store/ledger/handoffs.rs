@@ -1,4 +1,4 @@
-//! The hand-off: from an intent in the ledger to a run. Phase 2 of a fire.
+//! The hand-off: turns an intent in the ledger into a run. Phase 2 of a fire.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,32 +24,32 @@ use crate::store::{
     },
 };
 
-/// An intent that is to be handed over.
+/// An intent to hand over.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Intent {
-    /// The fire, and the run that it becomes.
+    /// The id of the fire, and of the run that it becomes.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The version that was claimed.
+    /// The claimed version.
     pub schedule_version: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// When it was to run.
+    /// When it was due.
     pub due_at: Timestamp,
     /// When it was claimed.
     pub claimed_at: Timestamp,
-    /// How often recovery has tried.
+    /// How often recovery has tried to hand it over.
     pub recovery_attempts: i32,
-    /// Its place in the buffer, while it waits there.
+    /// Its position in the buffer, while it waits there.
     pub queue_position: Option<i64>,
-    /// Whether it waits, or has waited, for a run in its way.
+    /// Whether it waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// What it is made up for, if it is.
+    /// What it makes up for, if it is a catch-up.
     pub made_up_for: Option<MadeUpFor>,
-    /// What kept it, as its claim found; the run in its way of one that waits.
+    /// What delayed it, as found by its claim; for a waiting fire, the blocking run.
     pub detail: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::store) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, f
     fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited, \
     fire.made_up_for, fire.detail";
 
-/// What a hand-off must know of the schedule as it is now.
+/// The current state of a schedule, as far as the hand-off needs it.
 #[derive(Clone, Debug)]
 pub struct Current {
     /// The schedule.
@@ -72,25 +72,25 @@ pub struct Current {
     pub fires_version: i32,
     /// Whether it may fire.
     pub enabled: bool,
-    /// Whether it is gone.
+    /// Set if it was deleted.
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
     /// See `entity::schedule`.
     pub jitter_ms: i64,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
-    /// The tenant's name, for the targets.
+    /// The namespace's name, for the targets.
     pub namespace: String,
-    /// What travels with the run, if this node starts it at once.
+    /// The context of the run, if this node starts it at once.
     pub context: serde_json::Value,
     /// See `entity::schedule`.
     pub group_id: Option<Uuid>,
     /// See `entity::schedule`.
     pub priority: i16,
-    /// Whether the node that asks may start runs.
+    /// Whether the requesting node may start runs.
     pub node_is_alive: bool,
 }
 
@@ -107,39 +107,38 @@ by_place! {
 pub struct NewRun {
     /// The fire's key.
     pub id: Uuid,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// When it was to run.
+    /// When it was due.
     pub due_at: Timestamp,
-    /// Its attempts.
+    /// The maximum number of attempts.
     pub max_attempts: i32,
-    /// The tags that the node must have that takes it.
+    /// The tags that its node must have.
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<Arc<str>>,
-    /// What travels with it, if that is not the schedule's context as it is: this is copied inside
-    /// the database.
+    /// Its context, if it differs from the schedule's: that one is copied inside the database.
     pub context: Option<serde_json::Value>,
     /// Whether recovery starts it.
     pub is_recovery: bool,
-    /// For the receiver.
+    /// The key by which the receiver recognises duplicates.
     pub idempotency_key: String,
     /// Why its fire starts.
     pub reason: Reason,
-    /// What the reason names.
+    /// Details of the reason.
     pub detail: Option<String>,
-    /// The group whose limit it counts in. A run that has one is never started here: the
-    /// dispatcher keeps the limit.
+    /// The group whose limit it counts against. A run with a group is never started here: the
+    /// dispatcher enforces the limit.
     pub group_id: Option<Uuid>,
-    /// While it waits.
+    /// Its priority while it waits.
     pub priority: i16,
     /// Set when this node starts it in the same transaction.
     pub start: Option<Start>,
@@ -148,32 +147,33 @@ pub struct NewRun {
 /// A run that starts with the hand-off.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The task whose first attempt starts with it; none of a run that begins its tasks by itself.
+    /// The task whose first attempt starts with it; `None` for a flow, which starts its tasks
+    /// itself.
     pub task: Option<String>,
     /// After how long any node may declare it timed out.
     pub hard_limit: Duration,
 }
 
-/// A fire that is not to run after all.
+/// A fire that will not run after all.
 #[derive(Clone, Debug)]
 pub struct Decided {
     /// The fire.
     pub id: Uuid,
     /// Its instant.
     pub scheduled_at: Timestamp,
-    /// What becomes of it.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: Reason,
-    /// What the reason names.
+    /// Details of the reason.
     pub detail: Option<String>,
 }
 
-/// Of an intent that nothing has become of yet.
+/// The condition for an intent that is still undecided.
 const PENDING: &str = "fire.verdict = 'pending' AND fire.run_id IS NULL";
 
 impl Store {
-    /// The schedules of `ids` as they are now, for `node`.
+    /// The current state of the schedules in `ids`, for `node`.
     pub async fn current_schedules(
         &self,
         tx: &DatabaseTransaction,
@@ -199,7 +199,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// Links the intents to the runs that they become, if they are still without; says which.
+    /// Links the intents to their runs, unless they already have one; returns the linked ones.
     pub async fn start_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -229,14 +229,15 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());
         }
-        // What was linked before has its run already: both are written in one transaction.
+        // An intent that was linked before already has its run: both are written in one
+        // transaction.
         let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
                AND fire.scheduled_at = v.scheduled_at {days} \
              WHERE fire.run_id = v.id AND NOT EXISTS (SELECT 1 FROM run WHERE run.id = v.id)";
         returned_ids(tx, fires().statement(self.dialect(), sql, vec![])).await
     }
 
-    /// Writes the verdict of intents that are not to run, if they are still without one.
+    /// Writes the verdicts of intents that will not run, unless they already have one.
     pub async fn decide_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -266,7 +267,7 @@ impl Store {
     }
 
     /// Writes the runs of fires that this transaction has just linked: those with a `start` as
-    /// running on `node`, with their first attempt, the others into the queue.
+    /// running on `node`, with their first attempt; the others into the queue.
     pub async fn insert_fired_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! A node's holds on attempts: settling them, asking about them, ending them. Every write of a
-//! holder names its hold (run, attempt, node, epoch); zero rows means that it was lost.
+//! A node's holds on attempts: settling, querying and ending them. Every write of a holder names
+//! its hold (run, attempt, node, epoch); zero rows means that it was lost.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     telemetry::TracedRun,
 };
 
-/// A node's hold on an attempt. What it names must still be so for a write to count.
+/// A node's hold on an attempt. A write counts only if all of this is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
 pub struct RunLease {
     /// The run.
@@ -25,44 +25,44 @@ pub struct RunLease {
     pub attempt: i32,
     /// The node.
     pub node_id: Uuid,
-    /// The term.
+    /// The epoch of the hold.
     pub epoch: i64,
 }
 
-/// How an attempt ended, and what becomes of its run.
+/// How an attempt ended, and what happens to its run.
 #[derive(Clone, Debug)]
 pub struct Settlement {
-    /// Whose.
+    /// The hold.
     pub hold: RunLease,
     /// The task.
     pub task: String,
     /// How the attempt ended.
     pub task_state: task_run::State,
-    /// What becomes of the run.
+    /// The run's new state.
     pub run_state: run::State,
-    /// When the next attempt may start; for runs that go on.
+    /// When the next attempt may start, if the run continues.
     pub available_at: Option<Timestamp>,
-    /// Why it ended badly.
+    /// The error, if it did not succeed.
     pub error: Option<String>,
-    /// What the target gave back.
+    /// The target's output.
     pub output: Option<serde_json::Value>,
     /// The attempt's last lines, which are written with it.
     pub lines: Option<NewChunk>,
-    /// Added to the attempts that the run may use: one for an attempt that the run lost without
-    /// its own fault.
+    /// Added to the maximum number of attempts: one for an attempt that was lost through no fault
+    /// of its own.
     pub extra_attempts: i32,
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
     /// How long the attempt took; for the metrics.
     pub took: Duration,
-    /// What is told of the run once this is written, if anything.
+    /// The run's trace data, to be reported once this is written.
     pub traced: Option<TracedRun>,
 }
 
-/// What a write of holders returns: their holds.
+/// The columns that a write of holders returns: their holds.
 pub(in crate::store) const RETURNED: &str = "run.id AS run_id, run.attempt, run.node_id, run.epoch";
 
-/// The holds that a write found to be so.
+/// The holds for which a write took effect.
 pub(in crate::store) async fn written_holds(
     tx: &DatabaseTransaction,
     statement: Statement,
@@ -81,11 +81,11 @@ pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) 
 }
 
 impl Store {
-    /// Settles the attempts whose hold is still what the settlement names, and says whose. The
-    /// others were lost: somebody else decides about them.
+    /// Settles the attempts whose hold is unchanged, and returns their holds. The others were lost:
+    /// another node decides about their runs.
     ///
-    /// A batch may hold two settlements of one run: that of a hold that was lost, and that of the
-    /// next one. So what was written is told by its hold, never by its run.
+    /// A batch may contain two settlements of one run: of a lost hold, and of the next one. So
+    /// results are reported by hold, never by run.
     pub async fn settle_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -94,8 +94,8 @@ impl Store {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run that somebody wants stopped has no further attempt, even if the request came too
-        // late to reach this one.
+        // A run with a cancel request gets no further attempt, even if the request came too late to
+        // reach this one.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
@@ -130,8 +130,8 @@ impl Store {
         Ok(held)
     }
 
-    /// Of `settlements` those that are written already: by a try before, the answer to whose commit
-    /// was lost. Nobody else writes the same outcome of the same attempt at the same moment.
+    /// Those of `settlements` that are already written, by an earlier try whose commit's answer was
+    /// lost. No other writer records the same outcome of the same attempt at the same millisecond.
     pub async fn settled_before(
         &self,
         tx: &DatabaseTransaction,
@@ -167,7 +167,7 @@ impl Store {
         Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
     }
 
-    /// Of `holds` those whose runs the statement before has changed: they bear its stamp.
+    /// Those of `holds` whose runs the previous statement has changed: they have its stamp.
     async fn just_written(
         &self,
         tx: &DatabaseTransaction,
@@ -211,12 +211,12 @@ impl Store {
         Ok(())
     }
 
-    /// What `node` works on, as far as the tables know.
+    /// The holds of `node`, according to the tables.
     pub async fn held_by(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         self.held_if(node, "").await
     }
 
-    /// The same, as long as that life of it goes on: what one that is over holds, others take over.
+    /// The same while that life is alive: the holds of a dead life are taken over by others.
     pub async fn held_alive(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
         self.held_if(node, goes_on).await
@@ -232,8 +232,8 @@ impl Store {
         Ok(RunLease::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
-    /// node are. Says how many were there still.
+    /// Ends a node's holds that it does not know: their runs become orphans, like those of a dead
+    /// node. Returns how many still existed.
     pub async fn disown_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -256,7 +256,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Of the runs that `node` works on, those that somebody wants stopped.
+    /// The runs at work on `node` that have a cancel request.
     pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {

@@ -1,7 +1,7 @@
-//! Roll-ups of what is long past: one a namespace and hour, where there was one a minute. So a chart
-//! over weeks reads a bounded number of rows, and few bytes of what stands in them.
+//! Hourly roll-ups of old minutes: one per namespace and hour instead of one per minute. So a chart
+//! over weeks reads a bounded number of small rows.
 //!
-//! A minute that is counted into such an hour later stands beside its row until the next time.
+//! A minute that is counted into such an hour later is a separate row until the next merge.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -15,21 +15,21 @@ use super::{
 };
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
 
-/// An hour in milliseconds. The statements below and their index have it as a number.
+/// An hour in milliseconds. The statements below and their index contain it as a literal.
 pub const HOUR_MS: i64 = 3_600_000;
 
-/// For so long roll-ups stay by the minute.
+/// For how long roll-ups stay per minute.
 const BY_MINUTE: TimeDelta = TimeDelta::days(2);
 
-/// Where roll-ups by the minute begin at `now`: what is before is by the hour.
+/// The start of the per-minute roll-ups at `now`: earlier ones are hourly.
 pub fn by_minute_since(now: DateTime<Utc>) -> Timestamp {
     let ms = Timestamp::from(now - BY_MINUTE).0;
     Timestamp(ms - ms.rem_euclid(HOUR_MS))
 }
 
 impl Store {
-    /// Hours before `until` that are by the minute, at least in part, the oldest first: those of
-    /// the first `most` such minutes.
+    /// The hours before `until` that still have minute rows, oldest first: those of the first
+    /// `most` such minutes.
     pub async fn hours_by_minute(
         &self,
         until: Timestamp,
@@ -51,7 +51,7 @@ impl Store {
         Ok(rows.into_iter().map(hour).collect())
     }
 
-    /// Makes one roll-up of all minutes of each of these hours.
+    /// Merges all minutes of each of these hours into one roll-up.
     pub async fn roll_up_hours(
         &self,
         tx: &DatabaseTransaction,
@@ -73,7 +73,7 @@ impl Store {
     }
 }
 
-/// What settled in each step of a stretch of time, in one namespace or in all.
+/// The totals per step of a period, for one namespace or all.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     (connection, dialect): (&C, &Dialect),
     namespace: Option<Uuid>,

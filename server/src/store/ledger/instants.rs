@@ -1,6 +1,6 @@
-//! What the tables say of given instants of a schedule: the ledger's rows and the runs that stand
-//! for them. All of it is found by index, instant by instant, so it costs the same however much
-//! else the schedule has in its ledger.
+//! The facts in the tables about given instants of a schedule: ledger rows and runs. All of this is
+//! found by index, instant by instant, so it costs the same however much else the schedule has in
+//! its ledger.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// The ledger's row of exactly that instant. It may be the first of a range.
+/// The ledger row of exactly that instant. It may be the first of a range.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RowAt {
     /// The instant.
@@ -23,39 +23,39 @@ pub struct RowAt {
     pub fire_id: Uuid,
     /// How many instants it accounts for.
     pub count: i64,
-    /// What became of it.
+    /// Its verdict.
     pub verdict: Verdict,
 }
 
-/// A run that stands for an instant, whoever started it.
+/// A run for an instant, whatever started it.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RunAt {
     /// The instant.
     pub at: Timestamp,
     /// The run.
     pub run_id: Uuid,
-    /// Where it stands.
+    /// Its state.
     pub state: run::State,
 }
 
-/// A row of the ledger that accounts for many instants.
+/// A ledger row that accounts for many instants.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RangeOver {
     /// The row.
     pub fire_id: Uuid,
-    /// The version whose timing named its instants.
+    /// The version whose timing produced its instants.
     pub schedule_version: i32,
     /// Its first instant.
     pub scheduled_at: Timestamp,
-    /// Its last.
+    /// Its last instant.
     pub last_scheduled_at: Timestamp,
 }
 
-/// So many instants are asked about in one statement.
+/// Maximum number of instants queried per statement.
 const CHUNK: usize = 1_000;
 
 impl Store {
-    /// The ledger's rows of exactly these instants.
+    /// The ledger rows of exactly these instants.
     pub async fn rows_at(
         &self,
         connection: &impl ConnectionTrait,
@@ -75,7 +75,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The runs that stand for these instants: those of fires, and those beside the timing.
+    /// The runs for these instants: those of fires, and those outside the timing.
     pub async fn runs_at(
         &self,
         connection: &impl ConnectionTrait,
@@ -99,7 +99,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The ranges that reach into the time from `first` to `last`, both inclusive.
+    /// The ranges that overlap the time from `first` to `last`, both inclusive.
     pub async fn ranges_over(
         &self,
         connection: &impl ConnectionTrait,
@@ -116,11 +116,11 @@ impl Store {
         Ok(RangeOver::find_by_statement(statement).all(connection).await?)
     }
 
-    /// The last instant of a schedule that had come when its row was written. Those that somebody
-    /// had skipped ahead of time had not.
+    /// The last instant of a schedule that had passed when its row was written. Instants that were
+    /// skipped in advance on request do not count.
     ///
-    /// A range that begins earlier than other rows may end later than they do. Ranges are few, and
-    /// have an index of their own.
+    /// A range that begins before other rows may end after them. Ranges are few, and have their own
+    /// index.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// The instants of a schedule from `first` to `last`, both inclusive, that have a row, in
-    /// order: the first of them, up to a limit.
+    /// ascending order, up to a limit.
     pub async fn instants_taken(
         &self,
         connection: &impl ConnectionTrait,

@@ -1,16 +1,16 @@
-//! Fires, runs and attempts: what was due and what became of it.
+//! Fires, runs and attempts: what was due, and its outcome.
 //!
-//! - `ahead`, `candidates`, `claims`: what is due, and claiming it
+//! - `ahead`, `candidates`, `claims`: due schedules, and claiming them
 //! - `handoffs`, `handoff_lock`: from an intent to a run
-//! - `runs`, `queue`, `groups`, `untaken`: runs on their way and those that wait
+//! - `runs`, `queue`, `groups`, `untaken`: live runs and waiting runs
 //! - `holds`, `flows`, `definitions`: attempts at work, and runs of several tasks
-//! - `buffers`, `clearing`, `pauses`, `instants`: fires that wait, runs that give way, pauses
-//! - `backfills`, `backfill_runs`: instants of the past
-//! - `recoveries`: what went wrong and can be found in the tables
-//! - `logs`: what attempts print
+//! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires, runs that must give way, pauses
+//! - `backfills`, `backfill_runs`: past instants
+//! - `recoveries`: failures that the tables show
+//! - `logs`: the output of attempts
 //! - `stats`, `hours`, `counts`, `spread`: roll-ups for charts
-//! - `retention`: what is old enough to go
-//! - `zone_rules`: by which rules of zones cursors are computed
+//! - `retention`: removal of old history
+//! - `zone_rules`: the zone data by which cursors are computed
 
 pub mod ahead;
 pub mod backfill_runs;

@@ -1,4 +1,4 @@
-//! Pauses: how they begin by themselves, and how they end.
+//! Pauses: those that begin automatically, and how pauses end.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule};
 use crate::store::{DatabaseTransaction, Store, StoreError};
 
-/// Stands for the cursor of a schedule that has none left: the end of the year 9999.
+/// The cursor of a schedule that has no instants left: the end of the year 9999.
 const NEVER: i64 = 253_402_300_799_000;
 
 #[derive(FromQueryResult)]
@@ -15,18 +15,18 @@ struct Id {
     id: Uuid,
 }
 
-/// A pause that was to end by `$1`. The partial index has the first of these words.
+/// A pause that should have ended by `$1`. The partial index has the first part of this condition.
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
     AND deleted_at IS NULL";
 
-/// Each change of a schedule is later than the one before, though a clock was set back meanwhile: by
-/// the last one it is known from where on its cursor was computed.
+/// Each change of a schedule gets a later time than the one before, even if a clock was set back:
+/// the time of the last change shows from where its cursor was computed.
 fn later(now: &str) -> String {
     format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
 }
 
 impl Store {
-    /// Pauses a schedule whose saved timing is not understood any more.
+    /// Pauses a schedule whose saved timing can no longer be parsed.
     pub async fn pause_broken(
         &self,
         tx: &DatabaseTransaction,
@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// A schedule that is paused, locked. One without a cursor gets one that never comes.
+    /// A paused schedule, locked. Without a cursor, it gets one that never comes.
     pub async fn lock_paused_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -56,8 +56,8 @@ impl Store {
         self.with_cursor(tx, schedule, &format!("AND NOT enabled {lock}")).await
     }
 
-    /// A living schedule, paused or not, that this transaction has locked or only looks at. One
-    /// without a cursor gets one that never comes.
+    /// A schedule that is not deleted, paused or not, which this transaction has locked or only
+    /// reads. Without a cursor, it gets one that never comes.
     pub async fn schedule_with_cursor<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -99,13 +99,12 @@ impl Store {
         Ok(())
     }
 
-    /// Schedules whose pause was to end by `now`, `limit` at the most, those that have waited
-    /// longest first.
+    /// Schedules whose pause should have ended by `now`, at most `limit`, longest overdue first.
     pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
         self.find_pauses_over(self.rounds(), now, limit, "").await
     }
 
-    /// The same, locked. Those that somebody else has locked are passed over.
+    /// The same, locked. Schedules that another transaction has locked are skipped.
     pub async fn lock_pauses_over(
         &self,
         tx: &DatabaseTransaction,
@@ -115,8 +114,8 @@ impl Store {
         self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
     }
 
-    /// Locks a schedule if its pause was to end by `now`; false if it is not so, or not any more,
-    /// or if somebody else has locked it.
+    /// Locks a schedule if its pause should have ended by `now`; returns false if that is not, or
+    /// no longer, so, or if another transaction has locked it.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
-//! Runs that wait for a node, and which of them are next.
+//! Runs that wait for a node, and which of them come next.
 //!
-//! What waits in groups is asked group by group, of each for no more than it has room for: an index
-//! holds their queues one behind the other, so a round costs what it takes and a look at each group
-//! that has a queue, however long that is. Those without a group have an index of their own, in which
-//! no queue of a group stands in their way.
+//! Runs that wait in groups are queried group by group, for each only as many as it has room for:
+//! an index contains their queues one after another, so a round costs what it takes plus one lookup
+//! per group with a queue, however long that is. Runs without a group have a separate index, so
+//! group queues do not slow them down.
 
 use std::cmp::Reverse;
 
@@ -14,30 +14,30 @@ use uuid::Uuid;
 use super::groups::{GROUPED, first_group, room};
 use crate::store::{DatabaseTransaction, Store, StoreError};
 
-/// What a node must know of a run that waits for it.
+/// The part of a waiting run that a node needs.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct WaitingRun {
     /// The run.
     pub id: Uuid,
     /// The schedule, if one was involved.
     pub schedule_id: Option<Uuid>,
-    /// Its name.
+    /// The schedule's name.
     pub schedule: Option<String>,
-    /// The tenant's name.
+    /// The namespace's name.
     pub namespace: String,
-    /// Its key.
+    /// The namespace's key.
     pub namespace_id: Uuid,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
     /// See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// The instant that it stands for.
+    /// The instant that it is for.
     pub scheduled_at: Timestamp,
-    /// When it was to run.
+    /// When it was due.
     pub due_at: Timestamp,
-    /// See `entity::schedule`, like the next; none without a schedule.
+    /// See `entity::schedule`, also for the next field; `None` without a schedule.
     pub start_deadline_ms: Option<i64>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub jitter_ms: Option<i64>,
@@ -45,30 +45,31 @@ pub struct WaitingRun {
     pub started_at: Option<Timestamp>,
     /// Attempts so far.
     pub attempt: i32,
-    /// Attempts allowed.
+    /// The maximum number of attempts.
     pub max_attempts: i32,
-    /// The term of the last hold.
+    /// The epoch of the last hold.
     pub epoch: i64,
-    /// What travels with it.
+    /// Its context.
     pub context: serde_json::Value,
-    /// For the receiver.
+    /// The key by which the receiver recognises duplicates.
     pub idempotency_key: String,
-    /// The group whose limit it counts in.
+    /// The group whose limit it counts against.
     pub group_id: Option<Uuid>,
-    /// The tags that the node must have that takes it.
+    /// The tags that its node must have.
     pub runs_on: Option<Strings>,
-    /// Since when it could start.
+    /// Since when it has been able to start.
     pub available_at: Timestamp,
-    /// Of those that wait, the highest is taken first.
+    /// Among waiting runs, the highest priority is taken first.
     pub priority: i16,
 }
 
-/// What waits after a dispatcher has looked.
+/// The work that still waits after a dispatcher's look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// When the next run may start that no group holds back; overdue ones count.
+    /// When the next run may start that no group holds back; overdue runs count.
     pub next: Option<Timestamp>,
-    /// Whether a run of some group could start by its time: it waits for one of its group.
+    /// Whether a run of any group has reached its start time: it waits for another run of its
+    /// group.
     pub grouped: bool,
 }
 
@@ -77,25 +78,25 @@ pub struct Backlog {
 pub struct Taker<'a> {
     /// Its current life.
     pub node: Uuid,
-    /// What runs may ask of it.
+    /// The tags that runs can require of it.
     pub tags: &'a [String],
-    /// Whose runs it takes none of now.
+    /// The holders whose runs it does not take now.
     pub without: &'a Without,
 }
 
-/// Those that have their share of a node's places.
+/// Holders that have used up their share of a node's places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Without {
     /// See `entity::run`.
     pub origins: Vec<String>,
-    /// By their keys.
+    /// Keys of schedules.
     pub schedules: Vec<Uuid>,
-    /// By their keys.
+    /// Keys of namespaces.
     pub namespaces: Vec<Uuid>,
 }
 
 impl Without {
-    /// The condition, to stand after another one; its values go behind those that are there.
+    /// The condition, to be appended to another one; its values are appended to `values`.
     fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
         let origins = self.origins.iter().map(|origin| Value::from(origin.clone()));
@@ -119,13 +120,13 @@ impl Without {
     }
 }
 
-/// In which they are taken.
+/// The order in which they are taken.
 const ORDER: &str = "run.priority DESC, run.available_at, run.id";
 
 impl Store {
-    /// The runs that wait and may start, the highest priority and then the longest waiting first,
-    /// locked. Of a group there are no more than it has room for, so those that it holds back are
-    /// in nobody's way; [`Store::lock_room`] says whether that is still so.
+    /// The waiting runs that may start, highest priority and then longest waiting first, locked. Of
+    /// each group, only as many as it has room for are included, so the ones it holds back block no
+    /// others; [`Store::lock_room`] checks whether the room still exists.
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -184,8 +185,8 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Whether a run of any group waits. In most rounds none does, and PostgreSQL plans the question
-    /// which of them may start for longer than the rest takes.
+    /// Whether a run of any group waits. In most rounds none does, and PostgreSQL spends more time
+    /// planning the query for those that may start than the rest takes.
     async fn is_any_grouped<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -199,7 +200,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// When the next run may start that is not due at `now`, of those for a node with these tags.
+    /// When the next run that is not yet due at `now` may start, among those for a node with these
+    /// tags.
     pub async fn next_available(
         &self,
         tags: &[String],
@@ -222,7 +224,7 @@ impl Store {
         Ok(row.and_then(|row| row.next).map(Timestamp))
     }
 
-    /// What still waits at `now` for a node with these tags.
+    /// The work that still waits at `now` for a node with these tags.
     pub async fn backlog(&self, tags: &[String], now: Timestamp) -> Result<Backlog, StoreError> {
         #[derive(FromQueryResult)]
         struct Free {

@@ -16,64 +16,64 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// A running attempt that its node will not bring to an end.
+/// A running attempt that its node will not finish.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Stray {
     /// The run.
     pub id: Uuid,
     /// The fire that started it.
     pub fire_id: Option<Uuid>,
-    /// The schedule that it is of, if of one.
+    /// Its schedule, if it has one.
     pub schedule_id: Option<Uuid>,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
-    /// The instant that it stands for.
+    /// The instant that it is for.
     pub scheduled_at: Timestamp,
     /// When it was handed over.
     pub created_at: Timestamp,
-    /// Start of its first attempt.
+    /// The start of its first attempt.
     pub started_at: Option<Timestamp>,
     /// The attempt.
     pub attempt: i32,
-    /// Attempts allowed.
+    /// The maximum number of attempts.
     pub max_attempts: i32,
     /// How often recovery has taken it over.
     pub recovery_attempts: i32,
     /// The node that held it.
     pub node_id: Uuid,
-    /// The term of that hold.
+    /// The epoch of that hold.
     pub epoch: i64,
-    /// When it has outlived every limit, on the database's clock.
+    /// When it has outlived every limit, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// What travels with it.
+    /// Its context.
     pub context: serde_json::Value,
-    /// When somebody asked to stop it.
+    /// When its cancellation was requested.
     pub cancel_requested_at: Option<Timestamp>,
     /// The task at work.
     pub task: Option<String>,
-    /// Whether the schedule that fired it is gone; false without one.
+    /// Whether the schedule that fired it was deleted; false without one.
     pub deleted: bool,
     /// Whether that schedule is paused; false without one.
     pub paused: bool,
 }
 
-/// An attempt that is past its hard deadline on the database's clock.
+/// An attempt that is past its hard deadline by the database's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
 pub struct Overdue {
-    /// Whose.
+    /// The hold.
     #[sea_orm(nested)]
     pub hold: RunLease,
-    /// The deadline. Of a run of several tasks each step has its own.
+    /// The deadline. In a run of several tasks, each step has its own.
     pub hard_deadline_at: Timestamp,
-    /// What it runs.
+    /// The workflow.
     pub workflow_id: Uuid,
-    /// In which version.
+    /// The workflow's version.
     pub workflow_version: i32,
 }
 
-/// What there is to be recovered.
+/// What needs to be recovered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Astray {
     /// Nodes whose heartbeat has expired, or runs whose node is gone.
@@ -84,8 +84,8 @@ pub struct Astray {
     pub intents: bool,
 }
 
-/// Since when its owner has an intent: `claimed_at` stays what it was when recovery takes it over, for
-/// its age counts from there.
+/// Since when the present owner has had an intent: `claimed_at` stays unchanged when recovery takes
+/// it over, because the intent's age counts from there.
 const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
@@ -97,13 +97,13 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
 impl Astray {
-    /// What there may be where nobody could look.
+    /// Assumes everything, for when the check failed.
     pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
 }
 
 impl Store {
-    /// Whether there is anything to be recovered, by a look that locks nothing: mostly there is
-    /// not, and a lock is a write, which others would have to wait for.
+    /// Whether there is anything to recover, checked without locks: usually there is not, and a
+    /// lock is a write that others would have to wait for.
     pub async fn astray(
         &self,
         own: Uuid,
@@ -146,7 +146,8 @@ impl Store {
         }))
     }
 
-    /// Intents without a run whose owner is gone, or that it has had since before `before`; locked.
+    /// Intents without a run whose owner is gone, or that the owner has had since before `before`;
+    /// locked.
     pub async fn lock_lost_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -167,7 +168,7 @@ impl Store {
         Ok(Intent::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Intents that `node` has claimed and that have no run yet, the oldest first.
+    /// Intents that `node` has claimed and that have no run yet, oldest first.
     pub async fn intents_of(&self, node: Uuid, limit: u64) -> Result<Vec<Intent>, StoreError> {
         let sql = format!(
             "SELECT {INTENT_COLUMNS} FROM fire \
@@ -179,7 +180,7 @@ impl Store {
         Ok(Intent::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Counts an attempt of recovery on intents that this transaction holds, and takes them over.
+    /// Counts a recovery attempt for intents that this transaction has locked, and takes them over.
     pub async fn count_recovery(
         &self,
         tx: &DatabaseTransaction,
@@ -219,8 +220,8 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Running attempts over their hard deadline on the database's clock, on other nodes than `own`
-    /// that are alive; not locked.
+    /// Running attempts past their hard deadline by the database's clock, on live nodes other than
+    /// `own`; not locked.
     pub async fn overdue_elsewhere(
         &self,
         own: Uuid,
@@ -239,7 +240,7 @@ impl Store {
         Ok(Overdue::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Running attempts whose hold is still what it was; locked.
+    /// Running attempts whose hold is unchanged; locked.
     pub async fn lock_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -261,8 +262,8 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Marks runs that this transaction has settled as taken over by recovery: their context says
-    /// so, and the old term is over.
+    /// Marks runs that this transaction has settled as taken over by recovery, in their context
+    /// too, and ends the old hold's epoch.
     pub async fn mark_recovered(
         &self,
         tx: &DatabaseTransaction,
@@ -283,7 +284,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the verdict on started fires whose run recovery gave up.
+    /// Sets the verdict of started fires whose run recovery gave up.
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! Runs on their way: made, taken by a node, cancelled. Which of them wait is in `queue`, what a node
-//! does about the attempts that it holds in `holds`.
+//! Live runs: creating, taking and cancelling them. `queue` finds the waiting ones; `holds` writes
+//! what a node does about its attempts.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// A run that a node takes: the next attempt begins.
+/// A run that a node takes: its next attempt begins.
 #[derive(Clone, Debug)]
 pub struct Take {
     /// The run.
     pub run_id: Uuid,
-    /// The task whose attempt begins with it; none of a run that begins its tasks by itself.
+    /// The task whose attempt begins with it; `None` for a flow, which starts its tasks itself.
     pub task: Option<String>,
-    /// The new attempt.
+    /// The new attempt's number.
     pub attempt: i32,
-    /// The new term.
+    /// The new hold's epoch.
     pub epoch: i64,
     /// After how long any node may declare it timed out.
     pub hard_limit: Duration,
@@ -73,7 +73,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends runs that this transaction has locked and that no node can carry out.
+    /// Ends runs that this transaction has locked and that no node can execute.
     pub async fn fail_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -97,8 +97,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends runs that this transaction has locked and whose fires have waited for a place until
-    /// after their start deadline: the fires are skipped after all.
+    /// Ends runs that this transaction has locked and whose fires have waited for a place beyond
+    /// their start deadline: the fires are skipped after all.
     pub async fn skip_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -139,7 +139,7 @@ impl Store {
         Ok(run::Entity::find_by_id(id).one(connection).await?)
     }
 
-    /// Writes a run that somebody asked for, into the queue.
+    /// Writes a requested run to the queue.
     pub async fn insert_queued_run(
         &self,
         tx: &DatabaseTransaction,
@@ -155,7 +155,7 @@ impl Store {
         Ok(row)
     }
 
-    /// Cancels a run that no node works on, or asks the node that does to stop it.
+    /// Cancels a run that is not at work, or asks its node to stop it.
     pub async fn cancel_if_live(
         &self,
         tx: &DatabaseTransaction,
@@ -175,8 +175,9 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// Does so with those of `runs` that are alive and that no other transaction holds: it waits
-    /// for nobody, so it may hold other rows. Whoever needs all of them asks again.
+    /// Does so for those of `runs` that are live and not locked by another transaction: it never
+    /// waits, so the caller may hold other locks. A caller that needs all of them must call it
+    /// again.
     pub async fn cancel_if_live_and_free(
         &self,
         tx: &DatabaseTransaction,
@@ -202,7 +203,7 @@ impl Store {
         Ok(())
     }
 
-    /// What is written over a run that somebody wants stopped; who asked first is remembered.
+    /// The columns to write for a run that should be stopped; the first requester is kept.
     fn cancelled(&self, at: &str, by: &str, reason: &str) -> String {
         format!(
             "cancel_requested_at = coalesce(cancel_requested_at, {at}), \
@@ -215,7 +216,7 @@ impl Store {
     }
 }
 
-/// A duration as the tables have it.
+/// A duration as stored in the tables.
 pub(in crate::store) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
 }

@@ -1,40 +1,40 @@
-//! How durations are spread: counts by size, small enough to stand in a row.
+//! The distribution of durations: counts by size class, small enough to fit in a row.
 //!
-//! Durations up to 15 ms are counted by the millisecond, longer ones in eight parts of each
-//! doubling, so a figure read off it is at most a sixteenth beside the truth however long it was.
-//! As text it is `size:count` with spaces between; a size may stand there several times, so two are
-//! added by writing one behind the other, in SQL as well.
+//! Durations below 16 ms are counted per millisecond, longer ones in eight classes per doubling, so
+//! a value read from it is off by at most a sixteenth, however long the duration. As text, it is
+//! `size:count` separated by spaces. A size may appear several times, so two distributions are
+//! added by concatenating them, in SQL as well.
 
 use std::{collections::BTreeMap, fmt};
 
-/// How durations are spread.
+/// The distribution of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spread(BTreeMap<u16, i64>);
 
-/// A text that is none.
+/// The text is not a distribution.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("read how durations are spread: {0:?} is no size and count")]
 pub struct NotASpread(String);
 
-/// Below this each millisecond is a size of its own.
+/// Below this, each millisecond is a separate size.
 const EXACT: u64 = 16;
-/// Parts of a doubling, as a power of two.
+/// The number of classes per doubling, as a power of two.
 const PARTS: u32 = 3;
 
 impl Spread {
-    /// Counts a duration; one that would be negative is none at all.
+    /// Counts a duration; a negative one counts as zero.
     pub fn add(&mut self, ms: i64) {
         *self.0.entry(size(ms)).or_default() += 1;
     }
 
-    /// Counts all that another one has counted.
+    /// Adds another distribution.
     pub fn join(&mut self, other: &Self) {
         for (size, count) in &other.0 {
             *self.0.entry(*size).or_default() += count;
         }
     }
 
-    /// What its text says.
+    /// Parses the text form.
     pub fn read(text: &str) -> Result<Self, NotASpread> {
         let mut spread = Self::default();
         for part in text.split_ascii_whitespace() {
@@ -47,7 +47,8 @@ impl Spread {
         Ok(spread)
     }
 
-    /// The duration in milliseconds that so many of a hundred did not exceed; None if there are none.
+    /// The duration in milliseconds that `percent` per cent of the durations do not exceed; `None`
+    /// if there are none.
     pub fn percentile(&self, percent: i64) -> Option<i64> {
         let count: i64 = self.0.values().sum();
         let rank = (count.saturating_mul(percent) + 99) / 100;
@@ -70,7 +71,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// Which size a duration has: its length in bits, and the three bits behind the first.
+/// The size class of a duration: its length in bits, and the three bits after the first.
 fn size(ms: i64) -> u16 {
     let ms = u64::try_from(ms).unwrap_or(0);
     if ms < EXACT {
@@ -80,7 +81,7 @@ fn size(ms: i64) -> u16 {
     u16::try_from(u64::from(shift << PARTS) + (ms >> shift)).unwrap_or(u16::MAX)
 }
 
-/// The middle of the durations of a size.
+/// The middle duration of a size class.
 fn middle(size: u16) -> i64 {
     let size = u64::from(size);
     if size < EXACT {

@@ -1,10 +1,9 @@
-//! Roll-ups for charts: what settled in a namespace in a minute.
+//! Roll-ups for charts: what settled in a namespace, by minute.
 //!
-//! They are counted from the change feed of runs, so that firing writes nothing for them: a run
-//! that has settled never changes again, and passes in the feed once as settled. What is counted
-//! and how far the feed was read are written by one transaction, which names how far it had been
-//! read before: after a crash or beside another writer nothing is counted twice. Minutes that are
-//! long past become hours (`hours`).
+//! They are counted from the change feed of runs, so that firing writes nothing extra: a settled
+//! run never changes again, and appears in the feed once as settled. The counts and the new feed
+//! position are written by one transaction, which also checks the old position: after a crash, or
+//! beside another writer, nothing is counted twice. Old minutes are merged into hours (`hours`).
 
 use std::collections::HashSet;
 
@@ -28,7 +27,7 @@ pub struct SettledRun {
     pub id: Uuid,
     /// Its stamp in the feed.
     pub changed: i64,
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
     /// How it ended.
     pub state: run::State,
@@ -36,11 +35,11 @@ pub struct SettledRun {
     pub trigger: run::Trigger,
     /// Whether recovery started it or took it over.
     pub is_recovery: bool,
-    /// When it was to start.
+    /// When it was due.
     pub due_at: Timestamp,
     /// When it was handed over.
     pub created_at: Timestamp,
-    /// Start of the first attempt.
+    /// The start of the first attempt.
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Timestamp,
@@ -49,35 +48,35 @@ pub struct SettledRun {
 /// A minute of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Minute {
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// When it begins.
+    /// When the minute starts.
     pub minute: Timestamp,
 }
 
-/// What was decided in a minute of a namespace and came to no run.
+/// The verdicts of a minute and namespace that led to no run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Unrun {
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// When the minute begins.
+    /// When the minute starts.
     pub minute: Timestamp,
     /// Instants that were missed.
     pub missed: i64,
-    /// Instants that were skipped: another run was alive, a calendar, a pause, somebody's wish.
+    /// Instants that were skipped: because of a live run, a calendar, a pause or a request.
     pub skipped: i64,
-    /// Fires that were given up before they had a run: a run counts as one that ended.
+    /// Fires that were abandoned before they had a run; an abandoned run counts as one that ended.
     pub abandoned: i64,
 }
 
-/// One of the spreads of a roll-up.
+/// Selects one of a roll-up's distributions.
 type Of = fn(&Rollup) -> &Spread;
 
-/// Whose feed it is.
+/// The name of the feed.
 const FEED: &str = "run";
 
 impl Store {
-    /// How far the runs are counted; nothing before the first time.
+    /// How far the runs have been counted; `None` before the first time.
     pub async fn counted_until(&self) -> Result<Option<Cursor>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -90,7 +89,7 @@ impl Store {
         Ok(row.map(|Row { changed, id }| Cursor { changed, id }))
     }
 
-    /// The runs that have settled among those between `after` and `end` in the feed, in its order.
+    /// The settled runs between `after` and `end` in the feed, in feed order.
     pub async fn settled_between(
         &self,
         after: Cursor,
@@ -108,8 +107,8 @@ impl Store {
         Ok(SettledRun::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Adds what the runs between two positions come to, unless somebody else has counted on from
-    /// the first one. Whether it did.
+    /// Adds the totals of the runs between two positions, unless another node has already counted
+    /// on from the first one. Returns whether it did.
     pub async fn add_counts_if_at(
         &self,
         tx: &DatabaseTransaction,
@@ -142,7 +141,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Adds to what is there.
+    /// Adds to the existing totals.
     pub(in crate::store) async fn add_rollups(
         &self,
         tx: &DatabaseTransaction,
@@ -193,9 +192,10 @@ impl Store {
         Ok(())
     }
 
-    /// What came to no run, by namespace and minute, in minutes that begin at `since` or later.
+    /// The verdicts without a run, by namespace and minute, in minutes that start at `since` or
+    /// later.
     pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<Unrun>, StoreError> {
-        // Each verdict by its own index.
+        // Each verdict uses its own index.
         let sql = "SELECT namespace_id, minute, CAST(sum(missed) AS bigint) AS missed, \
                CAST(sum(skipped) AS bigint) AS skipped, \
                CAST(sum(abandoned) AS bigint) AS abandoned \
@@ -211,7 +211,7 @@ impl Store {
         Ok(Unrun::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Writes down what came to no run in these minutes, whatever was written before.
+    /// Sets the counts of verdicts without a run in these minutes, replacing earlier values.
     pub async fn set_unrun(
         &self,
         tx: &DatabaseTransaction,

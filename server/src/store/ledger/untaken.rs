@@ -1,5 +1,5 @@
-//! Runs that wait for a node beyond their time. Whoever takes one finds that out; but there may be
-//! nobody who can: no node has its tags or a free place, or its group is full.
+//! Runs that have waited for a node for too long. A node that takes one would notice; but there may
+//! be no node that can: none has its tags or a free place, or its group is full.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
@@ -13,10 +13,10 @@ use crate::store::{
     },
 };
 
-/// A run in the queue whose fire is past its start deadline.
+/// A queued run whose fire is past its start deadline.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Late {
-    /// The run, and its fire.
+    /// The id of the run, and of its fire.
     pub id: Uuid,
     /// The schedule.
     pub schedule_id: Option<Uuid>,
@@ -24,7 +24,7 @@ pub struct Late {
     pub scheduled_at: Timestamp,
 }
 
-/// A run that has begun, waits for a node again and has no time left.
+/// A run that has begun, waits for another attempt and has no time left.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Overdue {
     /// The run.
@@ -33,11 +33,11 @@ pub struct Overdue {
     pub schedule_id: Option<Uuid>,
     /// When its first attempt started.
     pub started_at: Timestamp,
-    /// How long it may take, in milliseconds.
+    /// Its time limit in milliseconds.
     pub limit_ms: i64,
 }
 
-/// How long runs of a workflow's version may take.
+/// The time limit of runs of a workflow version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// The workflow.
@@ -48,20 +48,20 @@ pub struct Allowed {
     pub limit_ms: i64,
 }
 
-/// A run that no attempt was begun of, and whose fire is past its start deadline at `$1`: as the
-/// engine has it. The partial index has the first words. The schedule is asked for each such run:
-/// as a join PostgreSQL might begin with all schedules.
+/// A run without any attempt whose fire is past its start deadline at `$1`, as the engine computes
+/// it. The partial index has the first part of this condition. The schedule is looked up for each
+/// such run: with a join, PostgreSQL might start from all schedules.
 const IS_LATE: &str = "run.state IN ('queued', 'retrying') AND run.state = 'queued' \
     AND run.trigger = 'schedule' AND run.attempt = 0 \
     AND (SELECT s.start_deadline_ms + CASE WHEN run.due_at < run.scheduled_at + s.jitter_ms \
         THEN run.due_at ELSE run.scheduled_at + s.jitter_ms END \
       FROM schedule s WHERE s.id = run.schedule_id) < $1";
 
-/// A run that waits for a node again.
+/// A run that waits for another attempt.
 const WAITS_AGAIN: &str = "run.state IN ('queued', 'retrying') AND run.state = 'retrying'";
 
 impl Store {
-    /// Whether a run in the queue is past its start deadline: a look that locks nothing.
+    /// Whether a queued run is past its start deadline; checked without locks.
     pub async fn is_any_late(&self, now: Timestamp) -> Result<bool, StoreError> {
         let days = self.dialect().live_runs("run.id", now);
         let sql = format!("SELECT EXISTS (SELECT 1 FROM run WHERE {IS_LATE}{days}) AS found");
@@ -70,7 +70,7 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// Such runs, locked.
+    /// The queued runs that are past their start deadline, locked.
     pub async fn lock_late_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -88,7 +88,7 @@ impl Store {
         Ok(Late::find_by_statement(statement).all(tx).await?)
     }
 
-    /// The versions of workflows of which runs wait for a node again.
+    /// The workflow versions of runs that wait for another attempt.
     pub async fn versions_that_wait_again(
         &self,
         now: Timestamp,
@@ -107,8 +107,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
     }
 
-    /// Whether a run that waits for a node again has had all the time that it is allowed: a look
-    /// that locks nothing.
+    /// Whether a run that waits for another attempt has used up its time limit; checked without
+    /// locks.
     pub async fn is_any_overdue(
         &self,
         allowed: &[Allowed],
@@ -122,7 +122,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Such runs, locked, up to `limit` of each `MAX_ROWS` versions.
+    /// The runs that have used up their time limit, locked, up to `limit` per `MAX_ROWS` versions.
     pub async fn lock_overdue_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -154,8 +154,8 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into(), limit.cast_signed().into()])
     }
 
-    /// Ends runs that this transaction has locked and whose time is over; with what their error
-    /// says.
+    /// Ends runs that this transaction has locked and that have used up their time limit; each with
+    /// its error text.
     pub async fn time_out_locked_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -1,8 +1,8 @@
-//! By which rules of zones cursors are computed: one release of the zone data for all nodes.
+//! The zone data by which cursors are computed: one release for all nodes.
 //!
-//! Whoever moves a cursor by the rules of its zone asks in the same transaction whether they are
-//! still those of all. On PostgreSQL the answer holds until that transaction ends, so one that
-//! changes the release waits for those that computed by the former.
+//! A transaction that moves a cursor by its zone's rules checks whether the rules are still those
+//! in use. On PostgreSQL, the answer holds until that transaction ends, so a change of the release
+//! waits for transactions that computed by the old one.
 
 use entity::{Timestamp, zone_rules};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
@@ -11,10 +11,10 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule};
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bulk};
 
-/// A schedule whose cursor depends on the rules of its zone.
+/// A schedule whose cursor depends on its zone's rules.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Placed {
-    /// With its cursor.
+    /// The schedule with its cursor.
     #[sea_orm(nested)]
     pub schedule: DueSchedule,
     /// The last instant that is accounted for.
@@ -26,18 +26,18 @@ pub struct Placed {
 pub struct Replaced {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The version that was looked at.
+    /// The version that was examined.
     pub version: i32,
     /// Where the cursor was.
     pub from: Timestamp,
     /// Where it belongs.
     pub to: Option<Timestamp>,
-    /// When to claim that.
+    /// When to claim it there.
     pub fire_at: Option<Timestamp>,
 }
 
-/// The condition that the nodes schedule by another release than the one in `column`. That they do
-/// not holds to the end of the transaction.
+/// The condition that the nodes schedule by another release than the one in `column`. If they do
+/// not, that holds until the transaction ends.
 pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
     let lock = dialect.share();
     let theirs = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
@@ -45,13 +45,13 @@ pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
 }
 
 impl Store {
-    /// The rules by which the nodes schedule; none before the first node does.
+    /// The rules by which the nodes schedule; `None` before the first node starts.
     pub async fn zone_rules(&self) -> Result<Option<zone_rules::Model>, StoreError> {
         Ok(zone_rules::Entity::find_by_id(1).one(self.read()).await?)
     }
 
-    /// The release by which the nodes schedule, if that is another one than `own`; to the end of the
-    /// transaction.
+    /// The release by which the nodes schedule, if it is not `own`; this holds until the
+    /// transaction ends.
     pub async fn other_zone_rules(
         &self,
         tx: &DatabaseTransaction,
@@ -67,7 +67,7 @@ impl Store {
         Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))
     }
 
-    /// From now on the nodes schedule by this release; no cursor has been checked by it.
+    /// Makes this the release by which the nodes schedule; no cursor has been checked by it yet.
     pub async fn set_zone_rules(&self, zone_data: &str) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let sql = "INSERT INTO zone_rules (id, zone_data) VALUES (1, $1) \
@@ -77,7 +77,7 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// All cursors have been checked by this release, if it is still the nodes'.
+    /// Records that all cursors have been checked by this release, if it is still in use.
     pub async fn zone_rules_checked(
         &self,
         tx: &DatabaseTransaction,
@@ -90,7 +90,7 @@ impl Store {
         Ok(())
     }
 
-    /// The last of the next `limit` schedules after a key; none if there are fewer.
+    /// The last of the next `limit` schedules after a key; `None` if there are fewer.
     pub async fn page_end(&self, after: Uuid, limit: u64) -> Result<Option<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -102,8 +102,8 @@ impl Store {
         Ok(row.one(self.read()).await?.map(|row| row.id))
     }
 
-    /// The living schedules after a key, up to another one or to the last, that have a cursor and a
-    /// zone whose rules may change.
+    /// The schedules after a key, up to another key or the last one, that have a cursor and a zone
+    /// whose rules may change; without deleted ones.
     pub async fn placed_by_zones(
         &self,
         after: Uuid,
@@ -119,7 +119,7 @@ impl Store {
         Ok(rows.all(self.read()).await?)
     }
 
-    /// Moves cursors that nobody has moved since; says how many those were.
+    /// Moves cursors that have not been moved in the meantime; returns how many.
     pub async fn replace_cursors(
         &self,
         tx: &DatabaseTransaction,

@@ -1,4 +1,4 @@
-//! The browsers in which users signed in before. Keys come hashed.
+//! The browsers in which users have signed in before. Keys are passed hashed.
 
 use entity::{
     Timestamp,
@@ -12,12 +12,12 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// Whether there was a sign-in with that device.
+/// Whether a user has signed in with this device.
 pub async fn is_known<C: ConnectionTrait>(connection: &C, id: &str) -> Result<bool, StoreError> {
     Ok(Entity::find_by_id(id).one(connection).await?.is_some())
 }
 
-/// Remembers a sign-in with that device. Of each user the `most` last used devices are kept.
+/// Records a sign-in with this device. For each user, the `most` recently used devices are kept.
 pub async fn remember<C: ConnectionTrait>(
     tx: &C,
     id: String,

@@ -1,4 +1,4 @@
-//! The calendars that programs subscribe to.
+//! Feeds that programs read: calendars and badges.
 
 use entity::{
     Timestamp,
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// The feed whose key has that hash.
+/// The feed whose key has this hash.
 pub async fn by_hash<C: ConnectionTrait>(
     connection: &C,
     hash: &str,
@@ -20,7 +20,7 @@ pub async fn by_hash<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Hash.eq(hash)).one(connection).await?)
 }
 
-/// The feed of that key.
+/// The feed with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -28,7 +28,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The feeds of a user by name, at most `most` of them.
+/// The feeds of a user by name, at most `most`.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     owner: Uuid,
@@ -43,13 +43,14 @@ pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result
     Ok(Entity::find().filter(Column::UserId.eq(owner)).count(connection).await?)
 }
 
-/// Adds a feed; a name that its owner has is [`crate::store::Constraint::FeedName`].
+/// Adds a feed; fails with [`crate::store::Constraint::FeedName`] if its owner has one with that
+/// name.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Removes a feed; false if it was gone.
+/// Removes a feed; returns false if it did not exist.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<bool, StoreError> {
     Ok(Entity::delete_by_id(id).exec(tx).await?.rows_affected > 0)
 }
@@ -60,7 +61,7 @@ pub async fn delete_all_of<C: ConnectionTrait>(tx: &C, owner: Uuid) -> Result<()
     Ok(())
 }
 
-/// The feed was read.
+/// Records that the feed was read.
 pub async fn stamp_use<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -1,48 +1,48 @@
-//! Guesses at passwords, on the database's clock: all nodes count the same.
+//! Wrong guesses at passwords, by the database's clock, so that all nodes count alike.
 //!
-//! Rows are written in the order of their keys, so that two who write some of the same wait for each
-//! other in one direction, and what removes rows waits for nobody.
+//! Rows are written in key order, so that two writers of the same rows cannot deadlock, and the
+//! removal of rows never waits.
 
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
 use crate::store::{Store, StoreError};
 
-/// An allowance that a guess takes one from.
+/// An allowance from which a guess is taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess {
-    /// Whose it is.
+    /// What the allowance is for.
     pub id: String,
-    /// How long it takes until there is one more.
+    /// How long it takes until one more guess is available.
     pub pause_ms: i64,
-    /// How many pauses it holds, in milliseconds.
+    /// The total of its pauses, in milliseconds.
     pub room_ms: i64,
 }
 
-/// What is left of an allowance.
+/// The rest of an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Left {
-    /// Whose it is.
+    /// What the allowance is for.
     pub id: String,
-    /// How long it takes until it is full again; more than it holds if there was nothing left.
+    /// How long it takes until it is full again; more than its total if nothing was left.
     pub missing_ms: i64,
 }
 
-/// What became of a guess.
+/// The result of a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// It was taken from all of them.
+    /// It was taken from all allowances.
     Taken(Vec<Left>),
-    /// One of them has nothing left, and nothing was taken. Each as it would be if it had been.
+    /// One allowance has nothing left, and nothing was taken. Each as if it had been taken.
     Refused(Vec<Left>),
 }
 
-/// Takes one from each of the allowances, or from none if there is nothing left of one.
+/// Takes one guess from each allowance, or from none if one of them has nothing left.
 pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, StoreError> {
     let mut guesses = guesses.to_vec();
     guesses.sort_unstable();
     let tx = store.begin().await?;
     let now = store.dialect().now();
-    // Nothing reaches further than an allowance holds: a clock that was set back locks nobody out.
+    // No row extends further than its allowance: a clock that was set back locks no user out.
     let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
     let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
     let sql = format!(
@@ -66,11 +66,12 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, S
     Ok(Counted::Taken(left))
 }
 
-/// The database's clock goes on from the beginning of a statement to its end.
+/// The database's clock advances between the start and the end of a statement.
 const MOMENT_MS: i64 = 1_000;
 
-/// Lets nothing that was refused reach further than `most`, as it does after a clock was set back:
-/// or each try would find it as far away as the one before, however long somebody waits.
+/// Shortens rejected allowances that extend further than `most`, as happens after a clock was set
+/// back: otherwise each try would find them as far away as the previous one, however long the user
+/// waits.
 async fn cut_back(
     store: &Store,
     guesses: &[Guess],
@@ -96,7 +97,7 @@ async fn cut_back(
     store.commit_unseen(tx).await
 }
 
-/// Gives one back to each of the allowances.
+/// Returns one guess to each allowance.
 pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreError> {
     let mut guesses = guesses.to_vec();
     guesses.sort_unstable();
@@ -110,8 +111,8 @@ pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreErro
     store.commit_unseen(tx).await
 }
 
-/// Removes what is full, and of the rest all but the `most` that are furthest from it: whoever
-/// guesses at many names makes room for none at those that were guessed at often.
+/// Removes allowances that are full, and of the rest all but the `most` that are furthest from
+/// full: guesses at many names do not reset the count of a name that is under attack.
 pub async fn remove_needless(store: &Store, most: u32) -> Result<u64, StoreError> {
     let tx = store.begin().await?;
     let (now, skip) = (store.dialect().now(), store.dialect().skip_locked("guess"));

@@ -1,4 +1,4 @@
-//! Who may do what in which namespace.
+//! Memberships: the permissions of users per namespace.
 
 use entity::membership::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
 
-/// What a user may do, namespace by namespace.
+/// The memberships of a user.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     user: Uuid,
@@ -18,7 +18,7 @@ pub async fn of_user<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::NamespaceId).all(connection).await?)
 }
 
-/// The first of what each of those users may do, namespace by namespace.
+/// The first memberships of each of these users.
 pub async fn first_of_users(
     store: &Store,
     users: &[Uuid],
@@ -38,7 +38,7 @@ pub async fn first_of_users(
     Ok(Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// The members of a namespace in the order in which they were known, after one of them.
+/// The members of a namespace in the order in which they were created, after one of them.
 pub async fn of_namespace<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -52,7 +52,7 @@ pub async fn of_namespace<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::UserId).limit(limit).all(connection).await?)
 }
 
-/// A page of them, in the order of their users.
+/// A page of the members, in the order of their users.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -63,7 +63,7 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(rows).of_list(list))
 }
 
-/// What a user may do in a namespace.
+/// The membership of a user in a namespace.
 pub async fn find<C: ConnectionTrait>(
     connection: &C,
     user: Uuid,
@@ -72,7 +72,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(Entity::find_by_id((user, namespace)).one(connection).await?)
 }
 
-/// Says what a user may do in a namespace, whatever it was before.
+/// Sets the permissions of a user in a namespace, replacing earlier ones.
 pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     let mut same = OnConflict::columns([Column::UserId, Column::NamespaceId]);
     same.update_columns([Column::Role, Column::SeesPayloads]);
@@ -80,7 +80,7 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), Sto
     Ok(())
 }
 
-/// Takes a user out of a namespace; false if they were not in it.
+/// Removes a user from a namespace; returns false if the user was not in it.
 pub async fn remove<C: ConnectionTrait>(
     tx: &C,
     user: Uuid,
@@ -89,7 +89,7 @@ pub async fn remove<C: ConnectionTrait>(
     Ok(Entity::delete_by_id((user, namespace)).exec(tx).await?.rows_affected > 0)
 }
 
-/// Takes a user out of all namespaces.
+/// Removes a user from all namespaces.
 pub async fn remove_all_of<C: ConnectionTrait>(tx: &C, user: Uuid) -> Result<(), StoreError> {
     Entity::delete_many().filter(Column::UserId.eq(user)).exec(tx).await?;
     Ok(())

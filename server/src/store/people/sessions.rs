@@ -1,4 +1,5 @@
-//! The browsers that are signed in. Keys come hashed: who reads the table cannot be them.
+//! Signed-in browsers. Keys are passed hashed: reading the table does not permit taking a session
+//! over.
 
 use entity::{
     Timestamp,
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// The session of that key, unless it has expired.
+/// The session with this key, unless it has expired.
 pub async fn live<C: ConnectionTrait>(
     connection: &C,
     id: &str,
@@ -22,7 +23,7 @@ pub async fn live<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// Adds a session; false if the key is taken.
+/// Adds a session; returns false if the key is taken.
 pub async fn insert_if_new<C: ConnectionTrait>(
     tx: &C,
     row: ActiveModel,
@@ -32,8 +33,8 @@ pub async fn insert_if_new<C: ConnectionTrait>(
     Ok(matches!(inserted.await?, TryInsertResult::Inserted(1..)))
 }
 
-/// Writes a session that is there. One that has been ended meanwhile stays ended: a request that
-/// was under way must not bring it back.
+/// Updates an existing session. One that has ended in the meantime stays ended: a request in
+/// progress must not restore it.
 pub async fn save_if_there<C: ConnectionTrait>(
     tx: &C,
     id: &str,
@@ -43,7 +44,7 @@ pub async fn save_if_there<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected > 0)
 }
 
-/// A user's sessions that have not expired, the one that began last first.
+/// A user's sessions that have not expired, latest start first.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     user: Uuid,
@@ -54,7 +55,7 @@ pub async fn of_user<C: ConnectionTrait>(
     Ok(query.order_by_desc(Column::BeganAt).limit(limit).all(connection).await?)
 }
 
-/// Ends a user's sessions, apart from one.
+/// Ends a user's sessions except one.
 pub async fn delete_all_of<C: ConnectionTrait>(
     tx: &C,
     user: Uuid,
@@ -67,7 +68,7 @@ pub async fn delete_all_of<C: ConnectionTrait>(
     Ok(delete.exec(tx).await?.rows_affected)
 }
 
-/// Says by which password a session may go on.
+/// Sets the password mark with which the session remains valid.
 pub async fn set_mark<C: ConnectionTrait>(tx: &C, id: &str, mark: &str) -> Result<(), StoreError> {
     let update = Entity::update_many().col_expr(Column::Mark, Expr::value(mark));
     update.filter(Column::Id.eq(id)).exec(tx).await?;

@@ -1,4 +1,4 @@
-//! The keys that programs sign in with.
+//! The tokens with which programs authenticate.
 
 use entity::{
     Timestamp,
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::{Page, StoreError, Window};
 
-/// The token of that hash, unless it was revoked or has expired.
+/// The token with this hash, unless it was revoked or has expired.
 pub async fn live_by_hash<C: ConnectionTrait>(
     connection: &C,
     hash: &str,
@@ -24,13 +24,12 @@ pub async fn live_by_hash<C: ConnectionTrait>(
     Ok(query.filter(unexpired).one(connection).await?)
 }
 
-/// All of them, by name.
+/// All tokens, by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// A page of the tokens, in the order in which they were made; only those that stand for `owner`
-/// if one is named.
+/// A page of the tokens, in creation order; only those of `owner`, if given.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
@@ -48,7 +47,7 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// The token of that key.
+/// The token with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -56,13 +55,13 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// How many of a user's tokens have not been taken back.
+/// How many of a user's tokens are not revoked.
 pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result<u64, StoreError> {
     let query = Entity::find().filter(Column::UserId.eq(owner));
     Ok(query.filter(Column::RevokedAt.is_null()).count(connection).await?)
 }
 
-/// Takes all tokens of a user back.
+/// Revokes all tokens of a user.
 pub async fn revoke_all_of<C: ConnectionTrait>(
     tx: &C,
     owner: Uuid,
@@ -74,7 +73,7 @@ pub async fn revoke_all_of<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The token of that name that stands for `owner`, or for nobody.
+/// The token with this name that belongs to `owner`, or to no user.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
@@ -87,7 +86,7 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(owned).filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// How many of a user's tokens there are, those that were taken back included.
+/// How many tokens a user has, including revoked ones.
 pub async fn count_all_of<C: ConnectionTrait>(
     connection: &C,
     owner: Uuid,
@@ -95,20 +94,20 @@ pub async fn count_all_of<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::UserId.eq(owner)).count(connection).await?)
 }
 
-/// Forgets the tokens of a user that were taken back.
+/// Removes a user's revoked tokens.
 pub async fn forget_revoked_of<C: ConnectionTrait>(tx: &C, owner: Uuid) -> Result<(), StoreError> {
     let delete = Entity::delete_many().filter(Column::UserId.eq(owner));
     delete.filter(Column::RevokedAt.is_not_null()).exec(tx).await?;
     Ok(())
 }
 
-/// Adds a token; a name that exists is [`crate::store::Constraint::TokenName`].
+/// Adds a token; fails with [`crate::store::Constraint::TokenName`] if the name exists.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Takes the token back; false if it was taken back before.
+/// Revokes the token; returns false if it was already revoked.
 pub async fn revoke_if_live<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -119,7 +118,7 @@ pub async fn revoke_if_live<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected > 0)
 }
 
-/// The token was used.
+/// Records that the token was used.
 pub async fn stamp_use<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

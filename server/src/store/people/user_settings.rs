@@ -1,4 +1,4 @@
-//! What the console keeps for people.
+//! The console settings of users.
 
 use entity::{
     Timestamp,
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// The settings of those users who have some, in no order.
+/// The settings of those users who have any, unordered.
 pub async fn by_users<C: ConnectionTrait>(
     connection: &C,
     users: &[Uuid],

@@ -1,4 +1,4 @@
-//! The people who sign in here.
+//! The users of Carillon.
 
 use entity::{
     Timestamp,
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::{Page, StoreError, Window};
 
-/// The user of that key.
+/// The user with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -20,7 +20,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The user of that name.
+/// The user with this name.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     name: &str,
@@ -28,7 +28,7 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// Whether a user has a name with that key.
+/// Whether a user's name has this normal form.
 pub async fn is_name_taken<C: ConnectionTrait>(
     connection: &C,
     name_key: &str,
@@ -36,12 +36,12 @@ pub async fn is_name_taken<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::NameKey.eq(name_key)).one(connection).await?.is_some())
 }
 
-/// Everybody, by name.
+/// All users, by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// The users of those keys, in no order.
+/// The users with these keys, unordered.
 pub async fn by_ids<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -49,7 +49,7 @@ pub async fn by_ids<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
-/// A page of everybody, in the order in which they were added.
+/// A page of all users, in the order in which they were added.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     window: &Window<Uuid>,
@@ -62,8 +62,9 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
 }
 
-/// Those who may do everything and may sign in with a password, locked: who removes one of them
-/// waits for whoever removes another. An identity provider may be away, or be taken out.
+/// Administrators of everything who can sign in with a password, locked, so that two concurrent
+/// removals cannot remove the last one. Users of an identity provider do not count: the provider
+/// may be away, or be removed.
 pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::Role.eq(Role::Admin))
@@ -75,12 +76,12 @@ pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model
     Ok(query.all(tx).await?)
 }
 
-/// The user of that key, locked.
+/// The user with this key, locked.
 pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
-/// The user whom that issuer knows as that subject, locked.
+/// The user with this subject at this issuer, locked.
 pub async fn lock_by_identity<C: ConnectionTrait>(
     tx: &C,
     issuer: &str,
@@ -93,7 +94,7 @@ pub async fn lock_by_identity<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// Says what a user's groups elsewhere let them do, as of `at`.
+/// Sets the permissions from a user's groups at the identity provider, as of `at`.
 pub async fn set_given_elsewhere<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -106,7 +107,7 @@ pub async fn set_given_elsewhere<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Says what a user may do everywhere.
+/// Sets a user's role in all namespaces.
 pub async fn set_role<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -128,18 +129,19 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Whether there is nobody.
+/// Whether there are no users.
 pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
-/// Adds a user; a name that exists, or looks like one that does, is [`crate::store::Constraint::UserName`].
+/// Adds a user; fails with [`crate::store::Constraint::UserName`] if the name exists or looks like
+/// an existing one.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Gives the user of that key another password; false if there is none.
+/// Changes the password of the user with this key; returns false if there is none.
 pub async fn set_password_hash<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -149,7 +151,7 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// From `at` on the user may not sign in, and what sessions there are have ended; null: may again.
+/// Disables the user from `at` on, which also ends existing sessions; null enables the user again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -163,7 +165,7 @@ pub async fn set_disabled<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// The user signed in.
+/// Records that the user signed in.
 pub async fn stamp_sign_in<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! Backfills, newest first, and their fires in the order of their turns.
+//! Backfills, newest first, and their fires in the order in which they start.
 
 use std::collections::HashMap;
 
@@ -14,38 +14,38 @@ use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
 
-/// Which backfills. What is None does not narrow.
+/// Selects backfills. A field that is `None` does not narrow the selection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter {
-    /// They are of this schedule.
+    /// Only of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// They stand there.
+    /// Only in this state.
     pub state: Option<State>,
 }
 
-/// How far a backfill is: its fires by what became of them.
+/// The progress of a backfill: its fires by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// They wait for their turn.
+    /// Fires waiting for their turn.
     pub pending: i64,
-    /// Their runs are alive.
+    /// Fires with live runs.
     pub running: i64,
-    /// Their runs succeeded.
+    /// Fires whose runs succeeded.
     pub succeeded: i64,
-    /// Their runs failed.
+    /// Fires whose runs failed.
     pub failed: i64,
-    /// They were stopped.
+    /// Fires that were stopped.
     pub cancelled: i64,
-    /// They were not wanted any more.
+    /// Fires that were no longer needed.
     pub skipped: i64,
 }
 
-/// The backfill of that key.
+/// The backfill with this key.
 pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).one(store.read()).await?)
 }
 
-/// The backfills of those keys, in no order.
+/// The backfills with these keys, unordered.
 pub async fn by_ids(store: &Store, ids: &[Uuid]) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find().filter(Column::Id.is_in(ids.iter().copied()));
     Ok(query.all(store.read()).await?)
@@ -72,7 +72,7 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// A page of a backfill's fires, in the order of their turns. The key is the place in it.
+/// A page of a backfill's fires, in the order in which they start. The key is the position.
 pub async fn fires(
     store: &Store,
     backfill: Uuid,
@@ -91,7 +91,7 @@ pub async fn fires(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// How far each of those backfills is: counted in an index, and so never out of step with the
+/// The progress of each of these backfills, counted in an index, and so always consistent with the
 /// fires themselves.
 pub async fn progress(
     store: &Store,

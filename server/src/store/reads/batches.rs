@@ -1,4 +1,4 @@
-//! The rows of many keys with one statement each: what the API's loaders ask for.
+//! Rows by many keys, with one statement each: for the API's data loaders.
 
 use std::collections::HashMap;
 
@@ -51,21 +51,21 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// What the attempt of a run that started last gave back about its end, as texts: a worker may
-/// give back anything under these names.
+/// How the latest attempt of a run ended, as texts from its output: a worker may return any value
+/// under these names.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Ending {
     /// The run.
     pub run_id: Uuid,
-    /// Of a program that ended by itself.
+    /// The exit code of a program that ended on its own.
     pub exit_code: Option<String>,
-    /// Of the answer to a request.
+    /// The status of the response to a request.
     pub status: Option<String>,
-    /// Of a program that was killed.
+    /// The signal that killed a program.
     pub signal: Option<String>,
 }
 
-/// How the last attempt of each of those runs ended. Tasks whose turn never came do not count.
+/// How the last attempt of each of these runs ended. Tasks that never ran do not count.
 pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<Ending>, StoreError> {
     if runs.is_empty() {
         return Ok(vec![]);
@@ -87,7 +87,7 @@ pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<Ending>, StoreE
     Ok(Ending::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// How many attempts each of those runs has had.
+/// How many attempts each of these runs has had.
 pub async fn task_run_counts(
     store: &Store,
     runs: &[Uuid],
@@ -121,7 +121,7 @@ pub async fn task_runs(store: &Store, runs: &[Uuid]) -> Result<Vec<task_run::Mod
     Ok(query.all(store.read()).await?)
 }
 
-/// The newest run of each of those schedules.
+/// The newest run of each of these schedules.
 pub async fn last_runs(store: &Store, schedules: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {
     if schedules.is_empty() {
         return Ok(vec![]);
@@ -135,7 +135,7 @@ pub async fn last_runs(store: &Store, schedules: &[Uuid]) -> Result<Vec<run::Mod
     Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// The newest run of each of those schedules that has ended.
+/// The newest run of each of these schedules that has ended.
 pub async fn last_settled_runs(
     store: &Store,
     schedules: &[Uuid],
@@ -153,7 +153,7 @@ pub async fn last_settled_runs(
     Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How many runs of each of those schedules are alive.
+/// How many runs of each of these schedules are live.
 pub async fn live_runs(
     store: &Store,
     schedules: &[Uuid],
@@ -177,7 +177,7 @@ pub async fn live_runs(
     Ok(rows.into_iter().map(|row| (row.schedule_id, row.runs)).collect())
 }
 
-/// The newest fires of each of those schedules, by the instant that they stand for.
+/// The newest fires of each of these schedules, by scheduled instant.
 pub async fn newest_fires(
     store: &Store,
     schedules: &[Uuid],

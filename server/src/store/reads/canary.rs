@@ -1,30 +1,30 @@
-//! The server's own schedule, which measures how late fires are.
+//! The server's own schedule, which measures the lateness of fires.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
 use crate::store::{Store, StoreError};
 
-/// The namespace of its own.
+/// The canary's namespace.
 pub const NAMESPACE: &str = "carillon-canary";
-/// Its name there.
+/// The canary's name.
 pub const NAME: &str = "canary";
 
-/// A canary that fires.
+/// An enabled canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Canary {
-    /// Since when it is as it is: made, or switched on.
+    /// Since when it has been in this state: created or enabled.
     pub since: Timestamp,
-    /// When its last fire was due that succeeded.
+    /// When its last successful fire was due.
     pub due_at: Option<Timestamp>,
-    /// When its run had settled.
+    /// When the run of that fire had settled.
     pub finished_at: Option<Timestamp>,
 }
 
 impl Store {
-    /// The canary, if there is one that fires.
+    /// The canary, if there is an enabled one.
     pub async fn canary(&self) -> Result<Option<Canary>, StoreError> {
-        // The last run that succeeded is the last by its key, or near it.
+        // The last successful run is the last by key, or close to it.
         let sql = "WITH its AS (SELECT s.id, s.updated_at FROM schedule s \
                JOIN namespace n ON n.id = s.namespace_id \
                WHERE n.name = $1 AND s.name = $2 AND lower(s.name) = $2 \

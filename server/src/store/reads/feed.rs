@@ -1,8 +1,8 @@
-//! What changed since a cursor, in the order of the changes.
+//! Changes since a cursor, in the order of the changes.
 //!
-//! A read first learns how far the feed is complete, then reads up to there. When it has read all,
-//! its position is that point, and not the last row that its filter let through: the rows between
-//! need not be looked at again.
+//! A read first determines how far the feed is complete, then reads up to there. When it has read
+//! everything, its position is that point, not the last row that matched its filter: the rows in
+//! between need not be read again.
 
 use entity::{node, run, schedule};
 use sea_orm::{
@@ -15,27 +15,27 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{Cursor, Store, StoreError};
 
-/// Rows that changed.
+/// Changed rows.
 #[derive(Debug)]
 pub struct Batch<T> {
     /// In the order of their last change.
     pub rows: Vec<T>,
-    /// Where to read on.
+    /// Where to continue reading.
     pub position: Cursor,
-    /// Whether more is waiting there.
+    /// Whether there is more to read there.
     pub more: bool,
 }
 
-/// Which runs to follow. What is None does not narrow.
+/// Selects the runs to follow. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct RunFilter {
-    /// Of this schedule.
+    /// Only of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// This one.
+    /// Only this run.
     pub run_id: Option<Uuid>,
 }
 
-/// The end of the feed of runs: what changes from now on comes after it.
+/// The end of the feed of runs: later changes come after it.
 pub async fn end_of_runs(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "run").await
 }
@@ -50,7 +50,7 @@ pub async fn end_of_nodes(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "node").await
 }
 
-/// The lives of nodes that changed after `after`: each heartbeat changes one.
+/// The lives of nodes that changed after `after`: each heartbeat is a change.
 pub async fn nodes(
     store: &Store,
     after: Cursor,
@@ -63,7 +63,7 @@ pub async fn nodes(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// Their runs that changed after `after`.
+/// The runs that changed after `after`.
 pub async fn runs(
     store: &Store,
     within: &Within,
@@ -82,7 +82,7 @@ pub async fn runs(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// Their schedules, deleted ones too, that changed after `after`.
+/// The schedules, including deleted ones, that changed after `after`.
 pub async fn schedules(
     store: &Store,
     within: &Within,
@@ -100,7 +100,8 @@ pub async fn schedules(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// What of a query changed after one place and up to another, in the order of the changes.
+/// The rows of a query that changed after one position and up to another, in the order of the
+/// changes.
 fn between<E: EntityTrait>(
     query: Select<E>,
     [changed, id]: [E::Column; 2],
@@ -115,8 +116,8 @@ fn between<E: EntityTrait>(
         .order_by_asc(id)
 }
 
-/// Whether rows carry stamps that this database has not given out yet. They came with a dump of
-/// another PostgreSQL cluster, and whoever follows them waits until this one has caught up.
+/// Whether rows have stamps that this database has not assigned yet. They came with a dump of
+/// another PostgreSQL cluster, and followers wait until this one has caught up.
 pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

@@ -1,4 +1,4 @@
-//! The ledger of a schedule, newest first by scheduled time, of which each is there once.
+//! The ledger of a schedule, newest first by scheduled time, which is unique per schedule.
 
 use entity::{
     Timestamp,
@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window};
 
-/// Which fires. What is None does not narrow.
+/// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// They have one of these verdicts.
+    /// Only with one of these verdicts.
     pub verdicts: Option<Vec<Verdict>>,
-    /// They were scheduled at this instant or later.
+    /// Only scheduled at this instant or later.
     pub after: Option<Timestamp>,
-    /// They were scheduled earlier.
+    /// Only scheduled before this instant.
     pub before: Option<Timestamp>,
 }
 

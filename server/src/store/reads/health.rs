@@ -1,4 +1,4 @@
-//! The figures that say whether all is well.
+//! The figures of the health checks.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// What the figures are about. What is None does not narrow.
+/// The scope of the figures. A field that is `None` does not narrow it.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// Schedules of this namespace.
+    /// Only schedules of this namespace.
     pub namespace: Option<Uuid>,
-    /// Schedules with this tag.
+    /// Only schedules with this tag.
     pub tag: Option<String>,
 }
 
@@ -24,17 +24,17 @@ pub struct Figures {
     pub failed: i64,
     /// Runs past their hard deadline, or held by a node that is gone.
     pub stalled: i64,
-    /// How long the oldest schedule that is due has waited for somebody to claim it.
+    /// How long the oldest due schedule has been waiting to be claimed.
     pub oldest_unclaimed_ms: Option<i64>,
     /// Claimed fires without a run.
     pub pending_handoffs: i64,
-    /// Nodes that nobody has declared dead: a silent one counts until its heartbeat has expired.
+    /// Nodes that are not declared dead: a silent one counts until its heartbeat has expired.
     pub nodes_alive: i64,
 }
 
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Whether a schedule of the scope's namespace has its tag.
+/// Whether a schedule in the scope's namespace has the scope's tag.
 pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
@@ -64,7 +64,7 @@ pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Fig
         let has = dialect.list_has("s.tags", &format!("${}", values.len()));
         of_schedule.push_str(&format!(" AND {has}"));
     }
-    // Without a scope the schedule need not be looked at, and runs without one count too.
+    // Without a scope, schedules need not be read, and runs without a schedule count too.
     let within = |row: &str| {
         if of_schedule.is_empty() {
             String::new()

@@ -1,5 +1,4 @@
-//! The schedules that a figure of the health counts, and since when: read only where the figure is
-//! not a good one.
+//! The schedules behind a health figure, and since when: read only if the figure is bad.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
@@ -8,7 +7,7 @@ use uuid::Uuid;
 use super::health::HOUR_MS;
 use crate::store::{Store, StoreError};
 
-/// A figure that counts what belongs to schedules.
+/// A figure that counts rows of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Fires of the last hour that were missed or abandoned.
@@ -19,22 +18,22 @@ pub enum Counted {
     Stalled,
     /// Claimed fires without a run.
     PendingHandoffs,
-    /// Schedules that are due and that nobody has claimed.
+    /// Schedules that are due and not claimed.
     Unclaimed,
 }
 
-/// What a schedule has of a figure.
+/// A schedule's part of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Cause {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// How much.
+    /// The amount.
     pub count: i64,
-    /// Since when.
+    /// Since when it has been so.
     pub since: Timestamp,
 }
 
-/// The schedules that have the most of a figure at `now`, up to `limit`.
+/// The schedules that contribute most to a figure at `now`, up to `limit`.
 pub async fn causes(
     store: &Store,
     counted: Counted,
@@ -45,7 +44,7 @@ pub async fn causes(
     let hour_ago = now.0 - HOUR_MS;
     let home = if namespace.is_some() { "= $2" } else { "IN (SELECT id FROM namespace)" };
     let column = match counted {
-        // An index has them by namespace and end.
+        // An index contains them by namespace and end.
         Counted::Failed => "namespace_id".to_owned(),
         Counted::Missed | Counted::Stalled | Counted::PendingHandoffs | Counted::Unclaimed => {
             store.dialect().of_few("namespace_id")
@@ -91,7 +90,7 @@ pub async fn causes(
         Counted::PendingHandoffs => ("schedule_id", "claimed_at"),
         Counted::Unclaimed => ("id", "next_fire_at"),
     };
-    // What waits longest is the worst of what is due.
+    // Among due schedules, the one that has waited longest is the worst.
     let order = if counted == Counted::Unclaimed { "since" } else { "count DESC, since" };
     let sql = format!(
         "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \

@@ -1,9 +1,9 @@
-//! The ledger of a namespace, of several or of all, newest first by scheduled time, then by key.
+//! The ledger of one, several or all namespaces, newest first by scheduled time, then by key.
 //!
-//! A page of one namespace is a walk along the index `fire_ledger`. A page of several takes the
-//! first rows of each namespace in that order and merges them, so it reads as many rows as a page
-//! has for each namespace and no more. A filter may match few of many rows, so a page with one ends
-//! at the time limit of searches, as do the totals.
+//! A page of one namespace is a scan along the index `fire_ledger`. A page of several takes the
+//! first rows of each namespace in that order and merges them, so it reads at most one page of rows
+//! per namespace. A filter may match few of many rows, so a filtered page ends at the time limit of
+//! searches, as do the totals.
 
 use entity::{
     Timestamp,
@@ -20,51 +20,51 @@ use uuid::Uuid;
 use super::{search::Sought, within::Within};
 use crate::store::{Page, Store, StoreError, Total, Window};
 
-/// Which fires. What is None does not narrow.
+/// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// They have one of these verdicts.
+    /// Only with one of these verdicts.
     pub verdicts: Option<Vec<Verdict>>,
-    /// They have one of these reasons.
+    /// Only with one of these reasons.
     pub reasons: Option<Vec<Reason>>,
-    /// They are of these schedules.
+    /// Only of these schedules.
     pub schedules: Option<Vec<Uuid>>,
-    /// They were scheduled at this instant or later.
+    /// Only scheduled at this instant or later.
     pub after: Option<Timestamp>,
-    /// They were scheduled earlier.
+    /// Only scheduled before this instant.
     pub before: Option<Timestamp>,
-    /// They are of schedules that somebody seeks.
+    /// Only of schedules that match this search.
     pub search: Option<Sought>,
 }
 
 /// The key of a page: the scheduled time, and the fire.
 pub type Key = (Timestamp, Uuid);
 
-/// The number of rows that totals count at the most: the newest.
+/// Maximum number of rows counted for totals: the newest.
 pub const MAX_COUNTED: u64 = 200_000;
 
 /// Instants of the ledger with the same verdict and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What became of them.
+    /// Their verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for it.
     pub reason: Reason,
-    /// How many instants.
+    /// The number of instants.
     pub count: i64,
 }
 
-/// What a filter finds, counted.
+/// The counts of the fires that match a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// By verdict and reason, the most frequent first.
     pub groups: Vec<Group>,
-    /// The earliest row that was counted, unless all were.
+    /// The earliest row that was counted; `None` if all were.
     pub counted_from: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Whether it may pass over many rows before a page is full.
+    /// Whether it may skip many rows before a page is full.
     fn is_search(&self) -> bool {
         self.verdicts.is_some()
             || self.reasons.is_some()
@@ -91,7 +91,7 @@ pub async fn page(
     Ok(window.page(rows).counted(list))
 }
 
-/// What the filter finds, by verdict and reason.
+/// The fires that match the filter, counted by verdict and reason.
 pub async fn totals(store: &Store, within: &Within, filter: &Filter) -> Result<Totals, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -128,7 +128,7 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
     narrowed(store, within, filter).filter(within.holds_each(Column::NamespaceId))
 }
 
-/// The same of the namespace that a row of the table beside it names.
+/// The same, for the namespace in the joined row `home`.
 fn matching_in_each(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
     narrowed(store, within, filter).filter(Expr::cust("fire.namespace_id = home.id"))
 }
@@ -161,7 +161,7 @@ fn windowed(list: Select<Entity>, window: &Window<Key>) -> Select<Entity> {
         .apply_if(window.before, |query, key| query.filter(beyond(key, &Order::Asc)))
 }
 
-/// Rows behind the key. That the instant is no later, said by itself, is what the index understands.
+/// The rows after the key. The separate condition on the instant lets the database use the index.
 fn beyond((at, id): Key, order: &Order) -> Condition {
     let (from, further, later) = if matches!(order, Order::Desc) {
         (Column::ScheduledAt.lte(at), Column::ScheduledAt.lt(at), Column::Id.lt(id))
@@ -193,7 +193,7 @@ fn merged(
         let always = Expr::cust("true").into_condition();
         query.join_lateral(JoinType::InnerJoin, first.into_query(), fire, always);
     } else {
-        // SQLite has no LATERAL; it reads the keys of each namespace and then their rows.
+        // SQLite has no LATERAL; it reads the keys per namespace and then their rows.
         let keys = first.select_only().column(Column::Id).into_query();
         query.cross_join(Entity).and_where(Column::Id.in_subquery(keys));
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
 
-/// A page of the run's lines. The key is the line's place.
+/// A page of the run's lines. The key is the line's number.
 pub async fn page(
     store: &Store,
     run: Uuid,
@@ -17,7 +17,8 @@ pub async fn page(
     Ok(window.page(lines).counted(|| Total::Asked(Box::new(counting(store, run)))))
 }
 
-/// The statement that counts them: a row holds one line, or several with line feeds between.
+/// The statement that counts the lines: a row contains one line, or several separated by line
+/// feeds.
 fn counting(store: &Store, run: Uuid) -> Statement {
     let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
     store.dialect().statement(

@@ -1,5 +1,5 @@
-//! Conditions on columns that hold texts and numbers. Every word is a bound value, and a LIKE pattern
-//! is escaped.
+//! Conditions on columns of texts and numbers. Every word is a bound value, and LIKE patterns are
+//! escaped.
 
 use entity::schedule;
 use sea_orm::{
@@ -17,7 +17,7 @@ pub(super) fn any_of(condition: impl IntoCondition) -> Condition {
     Condition::any().add(condition.into_condition())
 }
 
-/// That the column has a value, of which the condition holds.
+/// The column has a value, and the condition holds for it.
 pub(super) fn some<C: ColumnTrait>(column: C, condition: impl IntoCondition) -> Condition {
     any_of(Condition::all().add(column.is_not_null()).add(condition.into_condition()))
 }
@@ -26,13 +26,13 @@ fn lower<C: ColumnTrait>(column: C) -> SimpleExpr {
     Func::lower(column.into_simple_expr()).into()
 }
 
-/// A text as the database folds it: what a column holds is folded by the same rules then, which
-/// know no more than ASCII on SQLite.
+/// A text in lower case, converted by the database, so that it follows the same rules as the
+/// column; on SQLite, these only cover ASCII.
 fn folded(text: impl Into<String>) -> SimpleExpr {
     Func::lower(Expr::val(text.into())).into()
 }
 
-/// One of the words, in any case.
+/// The column equals one of the words, ignoring case.
 pub(super) fn is<C: ColumnTrait>(column: C, words: &[String]) -> Condition {
     any_of(lower(column).is_in(words.iter().map(folded)))
 }
@@ -41,26 +41,26 @@ pub(super) fn is_some<C: ColumnTrait>(column: C, words: &[String]) -> Condition 
     some(column, is(column, words))
 }
 
-/// The text stands in it, in any case.
+/// The column contains the text, ignoring case.
 pub(super) fn contains<C: ColumnTrait>(column: C, text: &str) -> Condition {
     any_of(lower(column).binary(BinOper::Like, part(text)))
 }
 
-/// The text stands in the name or the note of a schedule, in any case.
+/// The name or the note of a schedule contains the text, ignoring case.
 pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
     let like = |column: SimpleExpr| column.binary(BinOper::Like, part(text));
     if dialect.is_postgres() {
-        // Both of them, folded when they were written.
+        // A stored column with both of them in lower case.
         any_of(like(Expr::col((schedule::Entity, "search_text"))))
     } else {
-        // LIKE folds as lower() does, which need not be called for each row, then.
+        // LIKE ignores case in the same way as lower(), so lower() need not be called for each row.
         let (name, note) = (schedule::Column::Name, schedule::Column::Note);
         any_of(like(name.into_simple_expr())).add(like(note.into_simple_expr()))
     }
 }
 
-/// The pattern of what holds the text. It is folded in a query of its own, once: in a plan that is
-/// for any text PostgreSQL would fold it anew for each row.
+/// The LIKE pattern for texts that contain the given one. It is converted to lower case in a
+/// subquery, once: in a generic plan, PostgreSQL would otherwise convert it for each row.
 fn part(text: &str) -> SimpleExpr {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     let once = Query::select().expr(folded(format!("%{escaped}%"))).take();

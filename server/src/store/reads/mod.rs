@@ -1,25 +1,26 @@
-//! What the control plane reads: pages, batches for the loaders, figures, the change feed.
+//! The reads of the control plane: pages, batches for the data loaders, figures, the change feed.
 //!
-//! Every list has a limit and an order with a key; every batch answers for many keys with one
-//! statement, so a page costs the same number of statements however long it is.
+//! Every list has a limit and a key order; every batch answers for many keys with one statement, so
+//! a page needs the same number of statements however long it is.
 //!
 //! - `schedules`: the list with its filters
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
-//! - `sorted`: pages in the order of a number
-//! - `within`: one namespace, several, or all
-//! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
-//! - `backfills`: orders for the past, how far they are
-//! - `batches`: the rows of many keys at once
-//! - `schedule_stats`: what the runs of schedules came to
-//! - `tally`: fires by what became of them
-//! - `overview`: counts and what comes next
-//! - `stats`: roll-ups, added up for charts; `run_series`: the same of a tag or a schedule
+//! - `sorted`: pages sorted by a number
+//! - `within`: selects one namespace, several, or all
+//! - `search`: the terms of a search in SQL; `matching`: conditions on columns
+//! - `backfills`: backfills and their progress
+//! - `batches`: rows by many keys at once
+//! - `schedule_stats`: figures about the runs of schedules
+//! - `tally`: fires by outcome
+//! - `overview`: counts, and the next fires
+//! - `stats`: roll-ups summed for charts; `run_series`: the same for a tag or a schedule
 //! - `canary`: the server's own schedule
-//! - `health`: the figures that say whether all is well
-//! - `health_causes`: the schedules that these count; `problems`: those that fail or lose fires
-//! - `modules`: what is deployed
+//! - `health`: the figures of the health checks
+//! - `health_causes`: the schedules behind these figures; `problems`: schedules that fail or lose
+//!   fires
+//! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
-//! - `feed`: what changed since a cursor
+//! - `feed`: changes since a cursor
 
 pub mod backfills;
 pub mod batches;

@@ -1,4 +1,4 @@
-//! What module files have declared, by the module's name.
+//! The deployed modules of a namespace, by name.
 
 use entity::Timestamp;
 use sea_orm::{FromQueryResult, Statement};
@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
 
-/// A module, as far as something that it declared is there.
+/// A module with at least one existing schedule or workflow.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Module {
     /// Its name.
     pub name: String,
-    /// How many living schedules it declares.
+    /// How many schedules it declares, without deleted ones.
     pub schedules: i64,
-    /// How many living workflows.
+    /// How many workflows it declares, without deleted ones.
     pub workflows: i64,
-    /// When one of them last changed.
+    /// When one of these last changed.
     pub changed_at: Timestamp,
 }
 
@@ -57,7 +57,7 @@ pub async fn page(
     Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, namespace)))))
 }
 
-/// The statement that counts them.
+/// The statement that counts the modules.
 fn counting(store: &Store, namespace: Uuid) -> Statement {
     let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
     store.dialect().statement(

@@ -1,4 +1,4 @@
-//! One or several namespaces at a glance.
+//! An overview of one or several namespaces.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{Store, StoreError};
 
-/// How many there are.
+/// Counts of schedules and runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Counts {
-    /// Living schedules.
+    /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Of these: will fire.
+    /// Those of them that will fire.
     pub active: i64,
-    /// Of these: paused.
+    /// Those of them that are paused.
     pub paused: i64,
     /// Runs that have not settled.
     pub live_runs: i64,
@@ -63,7 +63,7 @@ pub async fn soonest(
     Ok(query.all(store.read()).await?)
 }
 
-/// The runs that ended badly since an instant, newest first.
+/// The runs that ended without success since an instant, newest first.
 pub async fn failures(
     store: &Store,
     within: &Within,
@@ -94,14 +94,14 @@ pub async fn nodes(store: &Store) -> Result<Vec<node::Model>, StoreError> {
     Ok(node::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How many runs each node works on.
+/// How many runs each node is executing.
 pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
         node_id: Uuid,
         runs: i64,
     }
-    // All live states are named, or the partial index could not be used.
+    // All live states are listed; otherwise, the partial index could not be used.
     let statement = store.dialect().statement(
         "SELECT node_id, count(*) AS runs FROM run \
          WHERE state IN ('queued', 'running', 'retrying') AND state = 'running' \

@@ -16,19 +16,19 @@ pub struct WaitingCount {
     pub runs: i64,
 }
 
-/// Who shares the places of a node.
+/// A holder that shares the places of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// See `entity::run`.
     Origin(String),
-    /// By its key.
+    /// The schedule's key.
     Schedule(Uuid),
 }
 
-/// So many runs that wait are counted at the most.
+/// Maximum number of waiting runs that are counted.
 pub const MAX_COUNTED: i64 = 10_000;
 
-/// How many runs of one that shares places could start by `now`.
+/// How many waiting runs of a holder could start by `now`.
 pub async fn waiting_for_share(
     store: &Store,
     sharing: &Sharing,
@@ -48,7 +48,7 @@ pub async fn waiting_for_share(
     Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
 }
 
-/// The runs of what `scope` names that could start by `now` and ask for tags, counted by these.
+/// The runs in `scope` that could start by `now` and require tags, counted by tags.
 pub async fn waiting(
     store: &Store,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Schedules that fail or lose fires: what ended badly lately, grouped by schedule and error.
+//! Schedules that fail or lose fires: recent failures, grouped by schedule and error.
 
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 
@@ -16,45 +16,45 @@ use uuid::Uuid;
 use super::{runs::ended_badly, within::Within};
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// The number of runs, and of fires, that are looked at: the newest.
+/// Maximum number of runs, and of fires, that are examined: the newest.
 pub const MAX_LOOKED_AT: u64 = 2_000;
-/// The number of characters of an error that are compared.
+/// The number of characters by which errors are compared.
 const COMPARED: i32 = 500;
 
-/// Runs of one schedule that failed with the same first line, or its fires that were lost for the
-/// same reason.
+/// Runs of one schedule that failed with the same first line of the error, or its fires that were
+/// lost for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// What they have in common.
+    /// What the runs or fires have in common.
     pub what: What,
-    /// How many runs or instants.
+    /// The number of runs or instants.
     pub count: i64,
-    /// The first of them.
+    /// When the first of them occurred.
     pub since: Timestamp,
-    /// The last of them.
+    /// When the last of them occurred.
     pub last: Timestamp,
 }
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Runs failed or took too long.
+    /// Runs failed or timed out.
     Failing {
-        /// The first line of why.
+        /// The first line of the error.
         error: String,
-        /// The last of them.
+        /// The last of these runs.
         last_run: Uuid,
     },
     /// Fires were missed or abandoned.
     Losing {
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }
 
-/// What went wrong since then, the latest first.
+/// The problems since then, latest first.
 pub async fn since(
     store: &Store,
     within: &Within,
@@ -94,7 +94,7 @@ async fn failing(
         .limit(MAX_LOOKED_AT);
     let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
     let mut groups: HashMap<(Uuid, String), Problem> = HashMap::new();
-    // The latest of a group comes first.
+    // The latest row of a group comes first.
     for row in rows {
         let unsaid = if row.state == State::TimedOut { "timed out" } else { "failed" };
         let error = row.error.unwrap_or_default();
@@ -118,7 +118,7 @@ async fn failing(
     Ok(groups.into_values().collect())
 }
 
-/// That one of few fires lies in a namespace.
+/// The condition that a fire lies in a namespace, for a query of few fires.
 fn of_few_in(store: &Store, within: &Within) -> Condition {
     use sea_orm::sea_query::ExprTrait;
     let column = Expr::cust(store.dialect().of_few("fire.namespace_id"));
@@ -149,7 +149,7 @@ async fn losing(
             Column::Count,
         ])
         .filter(of_few_in(store, within))
-        // In the words of the index over such fires.
+        // The condition must match that of the index over such fires.
         .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
         .filter(Column::DecidedAt.gte(since))
         .order_by_desc(Column::DecidedAt)
@@ -171,8 +171,8 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
-/// The places of the problems that are over: a later run of the schedule succeeded, or a later fire
-/// of it started.
+/// The indexes of the problems that are over: a later run of the schedule succeeded, or a later
+/// fire of it started.
 pub async fn over(store: &Store, problems: &[Problem]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

@@ -1,6 +1,6 @@
-//! What ended in the steps of a chart, of the schedules with a tag or of one schedule. Roll-ups are
-//! by namespace, so the runs and fires themselves are read here: the newest, up to a limit, and
-//! within the time limit of searches.
+//! Ended runs and unrun fires per step of a chart, for the schedules with a tag or for one
+//! schedule. Roll-ups are kept by namespace, so the runs and fires themselves are read here: the
+//! newest, up to a limit, and within the time limit of searches.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ use crate::store::{
     stats::SettledRun,
 };
 
-/// The number of runs, and of fires, that are read at the most.
+/// Maximum number of runs, and of fires, that are read.
 pub const MAX_READ: u64 = 50_000;
 
-/// What a chart is of.
+/// The subject of a chart.
 #[derive(Clone, Debug)]
 pub struct Of {
-    /// Where.
+    /// The namespaces.
     pub within: Within,
     /// Only schedules that have this tag.
     pub tag: Option<String>,
@@ -39,17 +39,17 @@ pub struct Of {
     pub schedule: Option<Uuid>,
 }
 
-/// What ended, by the step's number from 0.
+/// The totals by step, numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// In order; a step in which nothing ended is not among them.
+    /// In ascending order; steps without events are left out.
     pub steps: Vec<(i64, Rollup)>,
-    /// Whether all of it was read.
+    /// Whether everything was read.
     pub is_complete: bool,
 }
 
 impl Of {
-    /// Whether it is all there is.
+    /// Whether it covers all schedules.
     pub fn is_whole(&self) -> bool {
         self.tag.is_none() && self.schedule.is_none()
     }
@@ -69,7 +69,7 @@ impl Of {
     }
 }
 
-/// What ended from `from` up to `until`, in steps of so many milliseconds.
+/// The totals from `from` up to `until`, in steps of this many milliseconds.
 pub async fn steps(
     store: &Store,
     of: &Of,
@@ -97,7 +97,7 @@ pub async fn steps(
     Ok(Series { steps: steps.into_iter().collect(), is_complete })
 }
 
-/// The runs that ended in the range and were created a day before it at the earliest.
+/// The runs that ended in the range and were created at most a day before it.
 async fn settled(
     store: &Store,
     of: &Of,
@@ -130,7 +130,7 @@ async fn settled(
     store.found(query.build(store.dialect().backend()), true).await
 }
 
-/// A fire that came to no run.
+/// A fire that led to no run.
 #[derive(FromQueryResult)]
 struct Unrun {
     verdict: Verdict,
@@ -138,8 +138,8 @@ struct Unrun {
     count: i64,
 }
 
-/// The fires that were decided in the range to come to no run, and were scheduled a day before it at
-/// the earliest.
+/// The fires that were decided within the range without leading to a run, and were scheduled at
+/// most a day before it.
 async fn unrun(
     store: &Store,
     of: &Of,
@@ -155,7 +155,7 @@ async fn unrun(
         .filter(C::DecidedAt.gte(from))
         .filter(C::DecidedAt.lt(until))
         .filter(C::Verdict.is_in([Verdict::Skipped, Verdict::Missed, Verdict::Abandoned]))
-        // A run that was given up counts as one that ended.
+        // An abandoned run counts as one that ended.
         .filter(Condition::any().add(C::Verdict.ne(Verdict::Abandoned)).add(C::RunId.is_null()))
         .order_by_desc(C::ScheduledAt)
         .limit(MAX_READ);

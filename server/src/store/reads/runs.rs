@@ -18,36 +18,37 @@ use super::{
 };
 use crate::store::{Page, Store, StoreError, Total, Window};
 
-/// Which runs. What is None does not narrow.
+/// Selects runs. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// They are in one of these states.
+    /// Only in one of these states.
     pub states: Option<Vec<State>>,
-    /// They are of this schedule.
+    /// Only of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// They will still change, or not.
+    /// Only live ones, or only settled ones.
     pub live: Option<bool>,
-    /// They stand for this instant or a later one.
+    /// Only those for this instant or a later one.
     pub after: Option<Timestamp>,
-    /// They stand for an earlier instant.
+    /// Only those for an earlier instant.
     pub before: Option<Timestamp>,
-    /// They are what somebody seeks.
+    /// Only those that match this search.
     pub search: Option<Sought>,
 }
 
-/// The states of runs that will still change.
+/// The states of live runs.
 pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 
-/// The states of runs that ended as nobody wanted.
+/// The states of runs that ended without success.
 const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
 
-/// That a run ended so, in the words of the index over such runs: another wording does not use it.
+/// A run ended without success. The condition must match that of the index over such runs, or the
+/// index is not used.
 pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }
 
 impl Filter {
-    /// Whether all runs that it leaves are alive.
+    /// Whether it selects only live runs.
     fn is_of_live(&self) -> bool {
         let are_live = |states: &Vec<State>| states.iter().all(|state| LIVE.contains(state));
         self.live == Some(true)
@@ -55,8 +56,8 @@ impl Filter {
             || self.search.as_ref().is_some_and(Sought::is_of_live_runs)
     }
 
-    /// The key by which runs are ordered. Where they are alive, few of all, SQLite is not to look
-    /// through the index over the keys of all runs: an expression is in no index.
+    /// The key by which runs are sorted. If only live runs are selected, which are few, SQLite must
+    /// not scan the key index of all runs: using an expression prevents that.
     fn key(&self, store: &Store) -> SimpleExpr {
         if self.is_of_live() && !store.dialect().is_postgres() {
             Expr::cust("+run.id")
@@ -66,12 +67,12 @@ impl Filter {
     }
 }
 
-/// That a run is alive, in the words of the indexes over such runs.
+/// A run is live. The condition matches that of the indexes over such runs.
 pub(super) fn alive() -> SimpleExpr {
     Expr::cust("run.state IN ('queued', 'running', 'retrying')")
 }
 
-/// A page of their runs.
+/// A page of the matching runs.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -92,20 +93,20 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
-/// A figure that runs are sorted by.
+/// A figure by which runs are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByFigure {
-    /// Their first start.
+    /// The start of the first attempt.
     Started,
-    /// From start to end, of those that have ended.
+    /// From start to end, for runs that have ended.
     Duration,
 }
 
-/// The number of runs that are sorted by a figure at the most: the newest.
+/// Maximum number of runs that are sorted by a figure: the newest.
 const MAX_SORTED: u64 = 10_000;
 
 impl ByFigure {
-    /// The key of a run in a list that is sorted so.
+    /// The key of a run in a list sorted by this figure.
     pub fn key(self, row: &Model, descending: bool) -> sorted::Key {
         let figure = match self {
             Self::Started => row.started_at.map(|at| at.0),
@@ -124,7 +125,7 @@ impl ByFigure {
     }
 }
 
-/// A page of their runs, sorted by a figure: of the newest `MAX_SORTED` that match.
+/// A page of the matching runs, sorted by a figure: of the newest `MAX_SORTED` that match.
 pub async fn page_by_figure(
     store: &Store,
     within: &Within,
@@ -138,12 +139,12 @@ pub async fn page_by_figure(
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let mut query = sorted.rows(Entity::find(), window).into_query();
     query.from_clear().from_subquery(newest.into_query(), Entity);
-    // All of them are read before the first is known.
+    // All of them are read before the first is known, so the time limit of searches applies.
     let rows = store.found(store.dialect().backend().build(&query), true).await?;
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// The keys of their runs, newest first, at most `most` of them.
+/// The keys of the matching runs, newest first, at most `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,
@@ -163,8 +164,8 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
         .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.is_of_live().then(alive), |query, alive| query.filter(alive))
         .apply_if(filter.states.clone(), |query, states| {
-            // Among the runs of one schedule they are looked for as they are: SQLite, which has no
-            // statistics, would go through those of all others.
+            // Among the runs of one schedule, the states are compared directly: SQLite, which has
+            // no statistics, would otherwise scan those of all other schedules.
             let is_of_few = filter.schedule_id.is_some() && !store.dialect().is_postgres();
             let ended_so = states.iter().all(|state| ENDED_BADLY.contains(state));
             let query = if ended_so && !is_of_few { query.filter(ended_badly()) } else { query };
@@ -181,7 +182,7 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
         })
 }
 
-/// The run of that key.
+/// The run with this key.
 pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).one(store.read()).await?)
 }

@@ -1,5 +1,5 @@
-//! What the runs of schedules came to over a range: read from the runs themselves, the newest of
-//! each schedule, by the index over a schedule's runs.
+//! Figures about the runs of schedules over a range, read from the runs themselves: the newest of
+//! each schedule, through the index over a schedule's runs.
 
 use std::collections::HashMap;
 
@@ -9,30 +9,29 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError, days::first_key, db::bulk::Bulk};
 
-/// The number of runs of one schedule that are read at the most.
+/// Maximum number of runs read per schedule.
 pub const MAX_RUNS: u64 = 500;
 
-/// What the runs of a schedule came to.
+/// Figures about the runs of a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFigures {
-    /// Created in the range, alive or not.
+    /// Runs created in the range, live or settled.
     pub runs: i64,
-    /// They did what they were to do.
+    /// Runs that succeeded.
     pub succeeded: i64,
-    /// They failed or took too long.
+    /// Runs that failed or timed out.
     pub failed: i64,
-    /// Somebody stopped them.
+    /// Runs that were stopped.
     pub cancelled: i64,
-    /// From start to end, the shortest first.
+    /// Durations from start to end, ascending.
     pub durations: Vec<i64>,
-    /// The same of those that succeeded.
+    /// Durations of the successful runs.
     pub successes: Vec<i64>,
-    /// From the due time to the start of those that fires started and that have ended, the least
-    /// first.
+    /// Times from the due time to the start, for ended runs that fires started, ascending.
     pub waits: Vec<i64>,
-    /// From the due time to the end of the same, the least first.
+    /// Times from the due time to the end, for the same runs, ascending.
     pub spans: Vec<i64>,
-    /// From the due time to the hand-off of those that fires started, the least first.
+    /// Times from the due time to the hand-off, for runs that fires started, ascending.
     pub latenesses: Vec<i64>,
 }
 
@@ -47,8 +46,8 @@ struct Row {
     fire_id: Option<Uuid>,
 }
 
-/// The figures of each of those schedules, over the newest `limit` runs that were created from
-/// `from` up to `until`.
+/// The figures of each of these schedules, over its newest `limit` runs created from `from` up to
+/// `until`.
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],
@@ -59,7 +58,7 @@ pub async fn of_schedules(
     if schedules.is_empty() {
         return Ok(HashMap::new());
     }
-    // The first 48 bits of a run's key are its creation.
+    // The first 48 bits of a run's key are its creation time.
     let which = "run.schedule_id = v.id AND run.id >= {0} AND run.id < {1}";
     let first = store.dialect().newest_of_each("run", which, "run.id DESC", "{2}");
     let sql = format!(

@@ -1,4 +1,4 @@
-//! The list of schedules, by name without regard to case, or by a time; then by key.
+//! The list of schedules, by case-insensitive name, or by a time; then by key.
 
 use entity::{
     schedule::{Column, Entity, Model},
@@ -19,50 +19,50 @@ use super::{
 };
 use crate::store::{Page, Store, StoreError, Total, Window};
 
-/// Where a schedule stands.
+/// The state of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleStatus {
     /// It will fire.
     Active,
-    /// Somebody paused it.
+    /// A user paused it.
     Paused,
-    /// No fire is left in its timing.
+    /// Its timing has no instants left.
     Finished,
-    /// It has had as many fires as it may.
+    /// It has reached its limit of fires.
     Exhausted,
 }
 
-/// Which schedules. What is None does not narrow.
+/// Selects schedules. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Name or note contain it, in any case.
+    /// Only if the name or the note contains this text, ignoring case.
     pub text: Option<String>,
-    /// They have the tag.
+    /// Only with this tag.
     pub tag: Option<String>,
-    /// They stand so.
+    /// Only in this state.
     pub standing: Option<ScheduleStatus>,
-    /// They run the workflow of that name.
+    /// Only those that run the workflow with this name.
     pub workflow: Option<String>,
-    /// They are among these; with false, they are not.
+    /// Only among these; with false, only others.
     pub among: Option<(Vec<Uuid>, bool)>,
-    /// They are what somebody seeks.
+    /// Only those that match this search.
     pub search: Option<Sought>,
 }
 
 /// The key of a page: the name in lower case, and the schedule.
 pub type Key = (String, Uuid);
 
-/// A time that schedules are sorted by.
+/// A time by which schedules are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByTime {
-    /// The next instant of their timing; none while they are paused.
+    /// The next instant of their timing; none while paused.
     Next,
     /// The last instant that is accounted for.
     Last,
 }
 
 impl ByTime {
-    /// The key of a schedule in a list that is sorted so.
+    /// The key of a schedule in a list sorted by this time.
     pub fn key(self, row: &Model, descending: bool) -> sorted::Key {
         let at = match self {
             Self::Next => row.next_scheduled_at.filter(|_| row.enabled),
@@ -81,7 +81,7 @@ impl ByTime {
     }
 }
 
-/// A page of the living schedules, sorted by a time.
+/// A page of the schedules that are not deleted, sorted by a time.
 pub async fn page_by_time(
     store: &Store,
     within: &Within,
@@ -93,12 +93,12 @@ pub async fn page_by_time(
     let list = matching(store, within, filter);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let query = sorted.rows(list.clone(), window);
-    // All of them are read before the first is known.
+    // All of them are read before the first is known, so the time limit of searches applies.
     let rows = store.found(query.build(store.dialect().backend()), true).await?;
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// A page of the living schedules by name.
+/// A page of the schedules that are not deleted, by name.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -122,7 +122,7 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
-/// Of the schedules that a filter finds, those that fire next, soonest first.
+/// The schedules that match a filter and fire next, soonest first.
 pub async fn soonest(
     store: &Store,
     within: &Within,
@@ -137,7 +137,7 @@ pub async fn soonest(
     store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
 }
 
-/// The keys of the living schedules by name, at most `most` of them.
+/// The keys of the schedules that are not deleted, by name, at most `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,
@@ -153,7 +153,7 @@ pub async fn keys(
     store.found_keys(query, filter.search.is_some()).await
 }
 
-/// That it never fires by itself, and so is never finished.
+/// It has only the manual timing, so it is never finished.
 pub(in crate::store) fn is_manual() -> SimpleExpr {
     Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
 }
@@ -216,7 +216,7 @@ fn spent() -> SimpleExpr {
     most.is_not_null().and(spent)
 }
 
-/// Rows behind the key. That the name is no less, said by itself, is what the index understands.
+/// The rows after the key. The separate condition on the name lets the database use the index.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());

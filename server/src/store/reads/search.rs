@@ -1,13 +1,13 @@
-//! What the terms of a search mean in SQL. Every word is a bound value; what stands in the text of
-//! a statement is written here.
+//! Translates the terms of a search to SQL. Every word is a bound value; only the code here writes
+//! statement text.
 //!
-//! A condition is never unknown, or its opposite would be, too, and find nothing: whatever may be
-//! null is asked for first.
+//! A condition is never NULL, because its negation would be NULL too and match nothing: every
+//! nullable column is checked first.
 //!
 //! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
-//! runs) until the page is full. `next` adds `schedule_due`; `state`, of what is alive or ended
-//! badly, the partial indexes over such runs; what names a schedule, a workflow, a group or a node
-//! is looked up there once. Everything else is compared row by row.
+//! runs) until the page is full. `next` also uses `schedule_due`; `state`, for live runs and
+//! unsuccessful ones, the partial indexes over such runs; a schedule, workflow, group or node is
+//! looked up once by its name. Everything else is compared row by row.
 
 use super::{
     matching::{
@@ -28,21 +28,21 @@ use sea_orm::{
     sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
 };
 
-/// A search, and the instant that its distances count from.
+/// A search, and the instant from which its relative times count.
 #[derive(Clone, Debug)]
 pub struct Sought {
-    /// What is sought.
+    /// The search.
     pub search: Search,
-    /// Now.
+    /// The current time.
     pub at: Timestamp,
-    /// Whether text is looked for in errors, too.
+    /// Whether to search error texts, too.
     pub in_errors: bool,
 }
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// What a condition needs to know.
+/// The inputs of a condition.
 struct Scope<'a> {
     dialect: &'a Dialect,
     within: &'a Within,
@@ -51,19 +51,19 @@ struct Scope<'a> {
 }
 
 impl Sought {
-    /// The schedules that are sought.
+    /// The condition for matching schedules.
     pub(super) fn schedules(&self, dialect: &Dialect, within: &Within) -> Condition {
         let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_schedule(test))
     }
 
-    /// The runs that are sought.
+    /// The condition for matching runs.
     pub(super) fn runs(&self, dialect: &Dialect, within: &Within) -> Condition {
         let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_run(test))
     }
 
-    /// Whether all runs that are sought are alive.
+    /// Whether the search can match only live runs.
     pub(super) fn is_of_live_runs(&self) -> bool {
         let is_of_live = |test: &Test| matches!(test, Test::State(states) if states.iter().copied().all(is_live));
         self.search.terms.iter().any(|term| !term.negated && is_of_live(&term.test))
@@ -86,7 +86,7 @@ impl Scope<'_> {
             }
             Test::Word(field, words) => self.schedule_word(*field, words),
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
-            // No schedule has one; the parser refuses them.
+            // Schedules do not have these; the parser rejects them.
             Test::Trigger(_) | Test::Span(..) => nothing(),
         }
     }
@@ -131,7 +131,7 @@ impl Scope<'_> {
             WordField::Module => is_some(C::Module, words),
             WordField::Zone => is(C::Zone, words),
             WordField::Group => self.in_group(C::GroupId, words),
-            // No schedule has one.
+            // Schedules do not have these.
             WordField::Node | WordField::Error => nothing(),
         }
     }
@@ -167,7 +167,7 @@ impl Scope<'_> {
         use schedule::Column as C;
         let column = match field {
             TimeField::Next => {
-                // As the index over what is due says it.
+                // Must match the condition of the index over due schedules.
                 let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
                 return match moment {
                     Moment::Never => any_of(due.not()),
@@ -180,7 +180,7 @@ impl Scope<'_> {
             TimeField::Paused => C::PausedAt,
             TimeField::Created => C::CreatedAt,
             TimeField::Updated => C::UpdatedAt,
-            // No schedule has one.
+            // Schedules do not have these.
             TimeField::Scheduled | TimeField::Started | TimeField::Finished => return nothing(),
         };
         self.time(column, field, moment)
@@ -214,7 +214,7 @@ impl Scope<'_> {
         some(C::StartedAt, compare(took, order, span.millis()))
     }
 
-    /// That a time is so.
+    /// A time matches.
     fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: Moment) -> Condition {
         let value = || column.into_simple_expr();
         let condition = match moment {
@@ -258,9 +258,10 @@ impl Scope<'_> {
         }
     }
 
-    /// That the newest run of the schedule stands so. The words are ours, so they stand in the
-    /// text: a partial index is used only by who names what it holds. For what is rare by nature,
-    /// such runs are found first, and then whether each is the newest of its schedule.
+    /// The newest run of the schedule is in this state. The state words are constants, so they are
+    /// written into the text: a partial index is used only if the condition in its text matches.
+    /// For rare states, such runs are found first, and then it is checked whether each is the
+    /// newest of its schedule.
     fn last_run_stands(&self, state: State) -> Condition {
         let word = state.word();
         let newest = format!(
@@ -289,7 +290,7 @@ impl Scope<'_> {
         all.add(Expr::cust(newest))
     }
 
-    /// That the run is of such a schedule.
+    /// The run belongs to a matching schedule.
     fn by_schedule(&self, condition: Condition) -> Condition {
         use schedule::Column as C;
         let such = schedule::Entity::find()
@@ -298,8 +299,8 @@ impl Scope<'_> {
             .filter(self.within.holds(C::NamespaceId))
             .filter(condition)
             .into_query();
-        // SQLite would read all runs of all of these and order them. A plus keeps it from the index
-        // by schedule: it reads runs in their order then, until the page is full.
+        // SQLite would read all runs of all of these schedules and sort them. A plus sign keeps it
+        // from the index by schedule, so that it reads runs in their order until the page is full.
         let column = if self.dialect.is_postgres() {
             run::Column::ScheduleId.into_simple_expr()
         } else {
@@ -332,7 +333,7 @@ impl Scope<'_> {
 fn run_stands(state: State) -> Condition {
     use run::State as R;
     let wanted = match state {
-        // No run stands so; the parser refuses them.
+        // Runs do not have these states; the parser rejects them.
         State::Active | State::Paused | State::Finished | State::Exhausted => return nothing(),
         State::Queued => R::Queued,
         State::Running => R::Running,

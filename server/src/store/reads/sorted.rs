@@ -1,5 +1,5 @@
-//! Pages of a list that is sorted by a number, then by key. Rows without the number come last,
-//! whichever the direction.
+//! Pages of a list that is sorted by a number, then by key. Rows without the number come last in
+//! both directions.
 
 use sea_orm::{
     EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
@@ -12,7 +12,7 @@ use crate::store::Window;
 /// The key of a page: the number, and the row.
 pub type Key = (i64, Uuid);
 
-/// How a list is sorted by a number.
+/// The sort order of a list by a number.
 #[derive(Clone, Debug)]
 pub(super) struct Sorted {
     number: SimpleExpr,
@@ -20,19 +20,19 @@ pub(super) struct Sorted {
     descending: bool,
 }
 
-/// The number that stands for none: the last of all.
+/// The value for rows without a number, which sorts last.
 pub fn no_number(descending: bool) -> i64 {
     if descending { i64::MIN } else { i64::MAX }
 }
 
 impl Sorted {
-    /// By this number, which may be null.
+    /// Sorts by this number, which may be null.
     pub(super) fn by(number: SimpleExpr, id: SimpleExpr, descending: bool) -> Self {
         let last = Expr::val(no_number(descending));
         Self { number: Func::coalesce([number, last]).into(), id, descending }
     }
 
-    /// The rows of the window, in its order.
+    /// The rows of the window, in order.
     pub(super) fn rows<E: EntityTrait>(&self, list: Select<E>, window: &Window<Key>) -> Select<E> {
         let forward = if self.descending { Order::Desc } else { Order::Asc };
         let backward = if self.descending { Order::Asc } else { Order::Desc };

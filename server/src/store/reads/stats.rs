@@ -1,4 +1,4 @@
-//! Roll-ups, added up to the steps of a chart.
+//! Roll-ups, summed per step of a chart.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::store::{
     },
 };
 
-/// The roll-ups of the minutes from `from` up to `until`, in steps of so many milliseconds, each
-/// with its number from 0. A step in which nothing happened is not among them.
+/// The roll-ups of the minutes from `from` up to `until`, in steps of this many milliseconds,
+/// numbered from 0. Steps without events are left out.
 pub async fn steps(
     store: &Store,
     within: &Within,
@@ -39,7 +39,7 @@ pub async fn steps(
     Ok(steps.into_iter().collect())
 }
 
-/// What the minutes from `from` up to `until` came to; how long things took is not read.
+/// The totals of the minutes from `from` up to `until`, without durations.
 pub async fn counts(
     store: &Store,
     within: &Within,

@@ -1,4 +1,4 @@
-//! Fires by what became of them, over a period up to now.
+//! Fires by outcome, over a period up to now.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ use crate::store::{
     },
 };
 
-/// How many fires came to which end. A fire whose run somebody cancelled came to none of these.
+/// The number of fires per outcome. Fires whose run was cancelled are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Its run succeeded.
     pub succeeded: i64,
     /// Its run failed or timed out.
     pub failed: i64,
-    /// It is on its way, or its run has not settled.
+    /// Its hand-off is pending, or its run has not settled.
     pub running: i64,
-    /// It was decided not to run.
+    /// It was skipped.
     pub skipped: i64,
     /// It was missed, collapsed into a later one, or abandoned.
     pub missed: i64,
@@ -37,7 +37,7 @@ struct Row {
     fires: i64,
 }
 
-/// The tallies of those schedules since an instant.
+/// The tallies of these schedules since an instant.
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],
@@ -66,7 +66,7 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// A fire's run is made after its instant; a day is left for clocks that differ.
+/// A fire's run is created after its instant; one day is allowed for differing clocks.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {
         return String::new();

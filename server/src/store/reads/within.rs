@@ -1,4 +1,4 @@
-//! Where something is looked for: in one namespace, in several, or in all.
+//! The scope of a query: one namespace, several, or all.
 
 use entity::namespace;
 use sea_orm::{
@@ -7,14 +7,14 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-/// The namespaces that a list is read from.
+/// The namespaces from which a list is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Within {
-    /// This one.
+    /// This namespace.
     One(Uuid),
-    /// These.
+    /// These namespaces.
     Some(Vec<Uuid>),
-    /// All there are.
+    /// All namespaces.
     All,
 }
 
@@ -31,7 +31,7 @@ impl Within {
         }
     }
 
-    /// That a row lies in one of them.
+    /// The condition that a row lies in one of them.
     pub(super) fn holds<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(id) => Condition::all().add(namespace.eq(*id)),
@@ -40,7 +40,7 @@ impl Within {
         }
     }
 
-    /// The same, so that an index over the namespace is used even where it is any of them.
+    /// The same, written so that an index over the namespace is used even for all of them.
     pub(super) fn holds_each<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(_) | Self::Some(_) => self.holds(namespace),
@@ -48,7 +48,7 @@ impl Within {
         }
     }
 
-    /// Their keys.
+    /// A query for their keys.
     pub(super) fn keys(&self) -> SelectStatement {
         namespace::Entity::find()
             .select_only()

@@ -10,22 +10,22 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// How far a job has come.
+/// The progress of a job.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Progress {
-    /// Which.
+    /// The job.
     pub id: Uuid,
     /// See [`State`].
     pub state: State,
     /// How many lines it has printed.
     pub lines: i64,
-    /// Who has it, or had it.
+    /// The worker that has it, or had it.
     pub worker: Option<String>,
 }
 
 impl Store {
-    /// Makes a job, for any worker of its queue. Those of earlier attempts at the same task that are
-    /// still open are none any more: the node that waited for them is gone.
+    /// Creates a job, for any worker of its queue. Open jobs of earlier attempts at the same task
+    /// are cancelled: the node that waited for them is gone.
     pub async fn add_job(&self, row: ActiveModel, now: Timestamp) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let ended = ActiveModel {
@@ -44,8 +44,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Says that somebody waits for these jobs for so much longer, and, if `may_lose`, that those
-    /// whose workers were not heard in time are lost.
+    /// Extends the wait for these jobs and, if `may_lose`, marks those as lost whose workers did
+    /// not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
@@ -78,7 +78,7 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// How far these jobs have come.
+    /// The progress of these jobs.
     pub async fn progress_of_jobs(&self, ids: &[Uuid]) -> Result<Vec<Progress>, StoreError> {
         let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
             self.dialect(),
@@ -89,8 +89,8 @@ impl Store {
         Ok(Progress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Has the worker of a job stop it, if one has it; one that nobody has yet ends at once. Gives
-    /// whether it had not ended before.
+    /// Asks the worker of a job to stop it; a job without a worker ends at once. Returns whether it
+    /// had not ended before.
     pub async fn stop_job(&self, id: Uuid, now: Timestamp) -> Result<bool, StoreError> {
         let tx = self.begin().await?;
         let stop = Entity::update_many()
@@ -112,7 +112,7 @@ impl Store {
         Ok(was_open)
     }
 
-    /// Nobody waits for a job any more, whatever its worker says.
+    /// Ends the wait for a job, whatever its worker reports.
     pub async fn abandon_job(&self, id: Uuid, now: Timestamp) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let row = ActiveModel {
@@ -129,9 +129,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes jobs that nobody has waited for since, so many at the most, and workers that were not
-    /// heard since; gives how many jobs that were. Their workers are told no more than that they are
-    /// gone.
+    /// Removes jobs that have not been waited for since `since`, at most `limit`, and workers that
+    /// were not heard from since then; returns the number of jobs. Their workers only learn that
+    /// the jobs are gone.
     pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {
@@ -156,16 +156,16 @@ impl Store {
     }
 }
 
-/// What a job takes from where its attempt belongs.
+/// The values that a job takes from its attempt's run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct Origin {
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// That of the run; 0 for a call that belongs to none.
+    /// The run's priority; 0 for a call that belongs to no run.
     pub priority: i16,
 }
 
-/// The namespace of that name, and the priority of that run.
+/// The namespace with this name, and the priority of this run.
 pub async fn origin(
     store: &Store,
     namespace: &str,
@@ -178,7 +178,7 @@ pub async fn origin(
     Ok(Origin::find_by_statement(statement).one(store.read()).await?)
 }
 
-/// The job.
+/// The job with this key.
 pub async fn by_id<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -186,7 +186,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// What a job has printed behind that place, in order, a hundred lines at the most.
+/// The lines that a job has printed after number `after`, in order, at most a hundred.
 pub async fn lines_after<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,

@@ -14,43 +14,43 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// The most kinds of waiting jobs that are told apart at once.
+/// Maximum number of kinds of waiting jobs that are distinguished.
 const MAX_KINDS: i64 = 10_000;
 
-/// A job that a worker claims to have.
+/// A worker's claim to hold a job.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Who.
+    /// The worker.
     pub worker: Uuid,
-    /// Which.
+    /// The job.
     pub id: Uuid,
-    /// What it was handed over with.
+    /// The token that the worker received with the job.
     pub token: String,
 }
 
-/// How a worker says that a job ended.
+/// How a job ended, according to its worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// With what came out.
+    /// It completed with this result.
     Completed(Json),
-    /// Why, and whether another attempt would fail as well.
+    /// The error, and whether another attempt would fail as well.
     Failed(String, bool),
 }
 
-/// What jobs that wait ask for.
+/// What waiting jobs require.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Kind {
-    /// The tenant.
+    /// The namespace.
     pub namespace_id: Uuid,
-    /// Where they wait.
+    /// Their queue.
     pub queue: String,
-    /// What their worker must have.
+    /// The tags that their worker must have.
     pub tags: Option<Strings>,
 }
 
 impl Store {
-    /// The jobs of these queues that wait for a worker with these tags, locked: the highest priority
-    /// first, and of one priority the oldest.
+    /// The jobs of these queues that wait for a worker with these tags, locked: highest priority
+    /// first, and oldest first among equal priorities.
     pub async fn lock_waiting_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -78,7 +78,7 @@ impl Store {
         Ok(Entity::find().from_raw_sql(dialect.statement(sql, values)).all(tx).await?)
     }
 
-    /// Hands locked jobs over to those who claim them, each with a token of its own.
+    /// Hands locked jobs over to the claiming workers, each with a separate token.
     pub async fn take_locked_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -95,8 +95,8 @@ impl Store {
         Ok(())
     }
 
-    /// Prolongs the leases of those jobs that are still whose the worker says; gives which those
-    /// are, and whether each is to be stopped.
+    /// Extends the leases of those jobs that the worker still holds; returns these, and whether
+    /// each must be stopped.
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -114,7 +114,7 @@ impl Store {
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
         let statement = claims(kept).statement(
             self.dialect(),
-            // What was extended is not shortened.
+            // A lease that was extended is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
              WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
@@ -126,7 +126,7 @@ impl Store {
         Ok(kept.into_iter().map(|row| (row.id, row.stop)).collect())
     }
 
-    /// Locks these jobs in one order for all, so that nobody waits for who waits for them.
+    /// Locks these jobs in a fixed order, so that no deadlock arises.
     pub(in crate::store) async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -144,7 +144,7 @@ impl Store {
         Ok(())
     }
 
-    /// What the jobs that wait ask for, and the workers that have jobs to stop.
+    /// What the waiting jobs require, and the workers that have jobs to stop.
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
@@ -199,9 +199,8 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
-/// The jobs that were handed over to a worker, of which it has said nothing yet and which are not
-/// among those that it knows of, so many at the most: they are handed over once more, and no third
-/// time. Gives them.
+/// The jobs that were handed over to a worker, that it has not reported on and that are not among
+/// those it knows, at most `limit`: they are handed over once more, but not a third time.
 pub async fn hand_over_again(
     tx: &DatabaseTransaction,
     worker: Uuid,
@@ -217,8 +216,8 @@ pub async fn hand_over_again(
     Ok(rows)
 }
 
-/// Puts back into their queues what was handed over to a worker and never arrived: of which it has
-/// said nothing, and which is not among what it knows of.
+/// Returns jobs to their queues that were handed over to a worker but never arrived: jobs that it
+/// has not reported on and does not know.
 pub async fn put_back<C: ConnectionTrait>(
     tx: &C,
     worker: Uuid,
@@ -238,7 +237,8 @@ pub async fn put_back<C: ConnectionTrait>(
     Ok(())
 }
 
-/// What a worker has, does not know of, and has not named since it was handed over.
+/// The jobs that a worker holds, does not know, and has not reported on since they were handed
+/// over.
 fn unheard(worker: Uuid, known: &[Uuid]) -> sea_orm::Select<Entity> {
     let untouched = Expr::col(Column::TakenAt).add(Expr::col(Column::LeaseMs));
     of(worker)
@@ -251,7 +251,7 @@ fn of(worker: Uuid) -> sea_orm::Select<Entity> {
     Entity::find().filter(Column::WorkerId.eq(worker)).filter(Column::State.eq(State::Held))
 }
 
-/// The jobs of a worker that it is to stop.
+/// The jobs that a worker must stop.
 pub async fn to_stop<C: ConnectionTrait>(
     connection: &C,
     worker: Uuid,
@@ -260,7 +260,7 @@ pub async fn to_stop<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The job, as far as it is the worker's and the token is its own.
+/// The job, if this worker holds it with this token.
 pub async fn of_claim<C: ConnectionTrait>(
     connection: &C,
     claim: &Claim,
@@ -271,7 +271,7 @@ pub async fn of_claim<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// An update of the job of a claim, as long as it is held.
+/// An update of the claimed job, if it is still held.
 fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
     Entity::update_many()
         .filter(Column::Id.eq(claim.id))
@@ -280,8 +280,8 @@ fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::State.eq(State::Held))
 }
 
-/// Ends a job as its worker says, if it still has it. One that is to be stopped can only fail: how
-/// its attempt ends is decided.
+/// Ends a job as its worker reports, if the worker still holds it. A job that must be stopped can
+/// only fail: the outcome of its attempt is already decided.
 pub async fn settle_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &Claim,
@@ -308,7 +308,7 @@ pub async fn settle_if_held<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Gives a job a longer lease, once; none becomes shorter.
+/// Extends a job's lease once; it never becomes shorter.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &Claim,
@@ -321,7 +321,7 @@ pub async fn extend_if_held<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// The job of a claim, if it is held, locked.
+/// The claimed job, locked, if it is still held.
 pub async fn lock_if_held(
     tx: &DatabaseTransaction,
     claim: &Claim,
@@ -333,7 +333,7 @@ pub async fn lock_if_held(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// Adds lines to what a locked job has printed, which has so many bytes then.
+/// Adds lines to the output of a locked job, and sets the new number of bytes.
 pub async fn add_lines(
     tx: &DatabaseTransaction,
     job: &Model,

@@ -1,9 +1,10 @@
-//! Programs that pull tasks, and what they pull.
+//! Workers, and the jobs that they pull.
 //!
-//! - `programs`: who they are
-//! - `queues`: how full each queue is, its limit, and where nobody pulls
-//! - `jobs`: what workers do: taken, kept, ended; each write names the token of whoever took it
-//! - `awaited`: what nodes do: made, watched, stopped, removed
+//! - `programs`: the registered workers
+//! - `queues`: the depth and limit of each queue, and queues without a worker
+//! - `jobs`: the workers' operations: take, keep, end; each write names the token of the worker
+//!   that took the job
+//! - `awaited`: the nodes' operations: create, watch, stop, remove
 
 #[expect(missing_docs, reason = "said above")]
 pub mod awaited;

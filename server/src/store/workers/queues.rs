@@ -12,42 +12,42 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
 
-/// What waits and is at work in a queue.
+/// The waiting jobs and the jobs at work in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Depth {
     /// Its name.
     pub queue: String,
     /// Jobs that wait for a worker.
     pub waiting: i64,
-    /// Since when the oldest of them does.
+    /// Since when the oldest of them has been waiting.
     pub oldest: Option<Timestamp>,
-    /// Jobs that a worker is at.
+    /// Jobs that a worker holds.
     pub held: i64,
 }
 
-/// Jobs that wait in a queue that no worker pulls from that may take them.
+/// Jobs that wait in a queue without a worker that may take them.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Unserved {
-    /// The tenant, by name.
+    /// The namespace's name.
     pub namespace: String,
     /// The queue.
     pub queue: String,
-    /// How many.
+    /// The number of jobs.
     pub waiting: i64,
 }
 
-/// Of all namespaces.
+/// Totals over all namespaces.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct Load {
-    /// Workers that were heard lately.
+    /// Workers that were heard from recently.
     pub workers: i64,
     /// Jobs that wait for a worker.
     pub waiting: i64,
-    /// Jobs that a worker is at.
+    /// Jobs that a worker holds.
     pub held: i64,
 }
 
-/// How much there is for workers, and how many were heard since `silent`.
+/// The number of jobs, and of workers that were heard from since `silent`.
 pub async fn load(store: &Store, now: Timestamp, silent: Timestamp) -> Result<Load, StoreError> {
     let of = |state: job::State| {
         let state = state.to_value();
@@ -64,7 +64,7 @@ pub async fn load(store: &Store, now: Timestamp, silent: Timestamp) -> Result<Lo
     Ok(found.unwrap_or(Load { workers: 0, waiting: 0, held: 0 }))
 }
 
-/// The queues of a namespace in which something waits or is at work, by name.
+/// The queues of a namespace with waiting jobs or jobs at work, by name.
 pub async fn depths(
     store: &Store,
     namespace: Uuid,
@@ -96,7 +96,7 @@ pub async fn limited<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::Name).limit(limit).all(connection).await?)
 }
 
-/// The limit of that queue, if it has one, locked.
+/// The limit of this queue, if it has one, locked.
 pub async fn lock_limit(
     tx: &DatabaseTransaction,
     namespace: Uuid,
@@ -109,7 +109,7 @@ pub async fn lock_limit(
     Ok(query.one(tx).await?)
 }
 
-/// Gives a queue a limit; one that it has is replaced.
+/// Sets a queue's limit, replacing an existing one.
 pub async fn limit<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     let replaced = OnConflict::columns([Column::NamespaceId, Column::Name])
         .update_columns([Column::MaxJobs, Column::UpdatedAt])
@@ -118,14 +118,14 @@ pub async fn limit<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), S
     Ok(())
 }
 
-/// Takes the limit of a queue away.
+/// Removes the limit of a queue.
 pub async fn remove_limit<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())
 }
 
 /// How many more jobs may be handed over in those of the queues that have a limit. The limits are
-/// locked, in the order of their names: two workers do not take the same last place.
+/// locked, in name order, so that two workers do not take the same last place.
 pub async fn lock_rooms(
     tx: &DatabaseTransaction,
     namespace: Uuid,
@@ -157,8 +157,8 @@ pub async fn lock_rooms(
     Ok(rows.into_iter().map(room).collect())
 }
 
-/// That no worker is there for the row `job`: none that was heard since `$silent`, goes on taking
-/// jobs, pulls from its queue and has its tags.
+/// The condition that no worker can take the row `job`: none that was heard from since `$silent`,
+/// still takes jobs, pulls from its queue and has its tags.
 pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
     let (pulls, has) =
         (dialect.list_has("w.queues", "job.queue"), dialect.list_within("job.tags", "w.tags"));
@@ -169,8 +169,8 @@ pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
     )
 }
 
-/// The queues in which jobs have waited since `before` or longer that no worker may take, the ones
-/// with most jobs first: a hundred at the most. Of one namespace, or of all.
+/// The queues in which jobs have been waiting since `before` or longer without a worker that may
+/// take them, those with most jobs first: at most a hundred. For one namespace, or for all.
 pub async fn without_worker(
     store: &Store,
     namespace: Option<Uuid>,

@@ -15,21 +15,21 @@ use uuid::Uuid;
 use super::folder::Folder;
 use crate::target::result::{MAX_RESULT_BYTES, too_large};
 
-/// A file between the server and one attempt's program: with the run's context for it, or for what
-/// it gives back. It goes away with this value.
+/// A file shared by the server and one attempt's program: for the run's context, or for the
+/// program's output. It is removed when this value is dropped.
 ///
-/// What is read is the file that was made, whatever the program puts in its place: a link to
+/// The server reads the file that it created, whatever the program puts in its place: a link to
 /// something else is not followed.
 #[derive(Debug)]
 pub(super) struct AttemptFile {
     path: PathBuf,
     file: File,
-    /// Stays as long as a program may write into it.
+    /// Keeps the directory as long as a program may write into it.
     _folder: Arc<Folder>,
 }
 
 impl AttemptFile {
-    /// Makes the file, empty and for the server's own user, under a name that cannot be guessed.
+    /// Creates the file, empty and for the server's own user, under a name that cannot be guessed.
     pub(super) fn new(folder: Arc<Folder>, run: Uuid) -> io::Result<Self> {
         let name = format!("{}-{:016x}", run.simple(), rand::random::<u64>());
         let path = folder.path().join(name);
@@ -38,17 +38,17 @@ impl AttemptFile {
         Ok(Self { path, file, _folder: folder })
     }
 
-    /// Where it is, for the program.
+    /// Its path, for the program.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself, to be given to the program's user.
+    /// The file itself, to give to the program's user.
     pub(super) fn file(&self) -> io::Result<OwnedFd> {
         Ok(self.file.try_clone()?.into())
     }
 
-    /// Writes what the program is to read.
+    /// Writes the text for the program.
     pub(super) fn write(&self, text: &str) -> io::Result<()> {
         self.file.write_all_at(text.as_bytes(), 0)
     }
@@ -73,7 +73,7 @@ impl AttemptFile {
 
 impl Drop for AttemptFile {
     fn drop(&mut self) {
-        // The program may have taken it away already.
+        // The program may have removed it already.
         let _ = std::fs::remove_file(&self.path);
     }
 }

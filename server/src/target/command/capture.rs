@@ -13,18 +13,18 @@ use super::{
 };
 use crate::target::{Stream, log::Log, text::Bytes};
 
-/// How many bytes one read takes.
+/// How many bytes one read takes at most.
 const READ_BYTES: usize = 16 * 1024;
 
-/// How many reads empty two pipes of the largest size that the system gives, a mebibyte.
+/// The number of reads that empties two pipes of the maximum size, one mebibyte each.
 const LAST_READS: usize = 2 * 1024 * 1024 / READ_BYTES;
 
 /// What was read of a program's output. The lines themselves go to the log: the first ones as they
-/// come, and of what is beyond the limit the last ones when the output has ended.
+/// come, and beyond the limit only the last ones, when the output has ended.
 #[derive(Debug)]
 pub(super) struct Capture {
     limit: usize,
-    /// How many bytes of the beginning may still come.
+    /// How many bytes of the beginning may still be written.
     head_left: usize,
     /// Whether the beginning is complete.
     is_beyond_head: bool,
@@ -47,22 +47,22 @@ impl Capture {
         }
     }
 
-    /// Whether there was more than was kept.
+    /// Whether the output exceeded what was kept.
     pub(super) fn truncated(&self) -> bool {
         self.tail.is_cut() || self.has_cut_line
     }
 
-    /// The last lines on standard error, in one line.
+    /// The last lines on standard error, joined into one.
     pub(super) fn error_lines(&self) -> Option<String> {
         self.error_lines.joined()
     }
 
-    /// Reads both streams to their ends and writes each line to the log as soon as it is whole,
+    /// Reads both streams to their ends and writes each line to the log as soon as it is complete,
     /// up to the limit.
     ///
-    /// Beyond the limit it reads on and keeps the last lines, since a program must not block on a
-    /// pipe that is not emptied. After `gone` it reads what the pipes still hold, however far the
-    /// log is behind, and waits for no more. Says whether it came to the ends of both.
+    /// Beyond the limit it continues to read and keeps the last lines, since a program must not
+    /// block on a full pipe. After `gone` it reads what the pipes still contain, however far behind
+    /// the log is, and waits for no more. Returns whether it reached the ends of both.
     pub(super) async fn read(
         &mut self,
         stdout: impl AsyncRead + Unpin,
@@ -99,9 +99,9 @@ impl Capture {
                 }
             };
             let read = if let Some(left) = &mut last_reads {
-                // A process that still holds the output may write without end.
+                // A process that still has the output open may write endlessly.
                 *left -= 1;
-                // First the runtime must have seen what is there.
+                // The runtime must first notice the available data.
                 tokio::task::yield_now().await;
                 read.now_or_never().filter(|_| *left > 0)
             } else {
@@ -161,8 +161,8 @@ impl<R: AsyncRead + Unpin> Source<R> {
         Self { reader, buffer: vec![0; READ_BYTES], lines: Lines::default(), open: true }
     }
 
-    /// The lines that the next bytes complete. Dropping the future loses nothing: it has done
-    /// nothing until it is ready.
+    /// The lines that the next bytes complete. The future is cancel-safe: it changes nothing until
+    /// it is ready.
     async fn lines(&mut self) -> Vec<OutputLine> {
         match self.reader.read(&mut self.buffer).await {
             Ok(0) | Err(_) => {
@@ -185,7 +185,7 @@ mod tests {
         target::{Line, command::lines::MAX_LINE_BYTES},
     };
 
-    /// Reads two texts as a program's output; gives the lines of the log and the capture.
+    /// Reads two texts as a program's output; returns the lines of the log and the capture.
     fn captured(limit: usize, stdout: &[u8], stderr: &[u8]) -> (Vec<Line>, Capture) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(lines.len(), head + 2 + 2_000);
     }
 
-    /// Pieces of output that programs should not print, and do.
+    /// Output that programs should not print, but do.
     fn pieces() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             3 => vec(any::<u8>(), 0..200),
@@ -285,8 +285,7 @@ mod tests {
                 prop_assert!(line.text.len() <= MAX_LINE_BYTES);
                 prop_assert!(!line.text.contains(['\0', '\n']));
             }
-            // What was read of each stream, line by line, is there from the first line on and up
-            // to the last.
+            // The log contains the lines of each stream from the first one on and up to the last.
             for (stream, bytes) in [(Stream::Stdout, &stdout), (Stream::Stderr, &stderr)] {
                 let mut split = Lines::default();
                 let mut all = split.push(bytes);

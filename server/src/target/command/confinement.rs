@@ -21,18 +21,18 @@ use nix::{
 
 use crate::target::CommandLimits;
 
-/// What a program gives up before it starts: the server's user and groups, its capabilities, the
-/// way to gain others, its open files, and what it may take of the machine.
+/// What a program gives up before it starts: the server's user and groups, its capabilities and the
+/// ability to gain others, and its open files; and the program's resource limits.
 #[derive(Debug)]
 pub(super) struct Confinement {
     user: Option<(Uid, Gid)>,
     directory: CString,
-    /// Soft and hard.
+    /// Resource, soft limit, hard limit.
     limits: Vec<(Resource, rlim_t, rlim_t)>,
 }
 
 impl Confinement {
-    /// Of a program that begins in `directory` as `user`, or as the server's own.
+    /// For a program that starts in `directory` as `user`, or as the server's own user.
     pub(super) fn new(
         user: Option<&User>,
         directory: &Path,
@@ -46,10 +46,11 @@ impl Confinement {
         })
     }
 
-    /// Lets `command` begin so, and lets the kernel kill it when the thread that starts it ends.
+    /// Applies the confinement to `command`, and makes the kernel kill it when the thread that
+    /// starts it ends.
     ///
-    /// That tie does not survive a change of the user, so it comes after that, and it does not
-    /// reach the program's children.
+    /// That tie does not survive a change of the user, so it is made afterwards, and it does not
+    /// extend to the program's children.
     pub(super) fn apply(self, command: &mut Command) {
         let server = getpid();
         let hook = move || {
@@ -64,11 +65,12 @@ impl Confinement {
             for (resource, soft, hard) in &self.limits {
                 setrlimit(*resource, *soft, *hard)?;
             }
-            // As the program's user: what it may not enter, it does not begin in.
+            // As the program's user: a directory that it may not enter cannot be its working
+            // directory.
             chdir(&*self.directory)?;
             close_descriptors_on_exec();
             set_pdeathsig(Signal::SIGKILL)?;
-            // The server may have died before the tie was made: then it never fires.
+            // The server may have died before the tie was made: then the tie would never trigger.
             if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
         };
         // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
@@ -77,21 +79,21 @@ impl Confinement {
     }
 }
 
-/// Lets the kernel kill `command` when the thread that starts it ends.
+/// Makes the kernel kill `command` when the thread that starts it ends.
 pub(super) fn tie(command: &mut Command) {
     let server = getpid();
     let hook = move || {
         close_descriptors_on_exec();
         set_pdeathsig(Signal::SIGKILL)?;
-        // The server may have died before the tie was made: then it never fires.
+        // The server may have died before the tie was made: then the tie would never trigger.
         if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
     // SAFETY: as above.
     unsafe { command.pre_exec(hook) };
 }
 
-/// Lets this process go on when it is asked to end. What it starts heeds the request as ever: a
-/// handler does not pass to another program, as being deaf to a signal does.
+/// Makes this process survive a request to end. The programs that it starts still react to it:
+/// unlike an ignored signal, a handler is not inherited by another program.
 pub(super) fn stay_when_asked_to_end() -> io::Result<()> {
     extern "C" fn stay(_: libc::c_int) {}
     let action = SigAction::new(SigHandler::Handler(stay), SaFlags::SA_RESTART, SigSet::empty());
@@ -103,7 +105,7 @@ pub(super) fn stay_when_asked_to_end() -> io::Result<()> {
 }
 
 /// Makes this process's memory, environment and open files unreadable for other processes of its
-/// user, and leaves no core behind.
+/// user, and prevents core dumps.
 pub fn drop_dumpable() -> io::Result<()> {
     Ok(set_dumpable(false)?)
 }
@@ -122,29 +124,29 @@ fn set_of(limits: CommandLimits) -> nix::Result<Vec<(Resource, rlim_t, rlim_t)>>
         }
     }
     if let Some(limit) = limits.open_files {
-        // The hard limit stays: a program that knows what it does may raise its own.
+        // The hard limit stays: a program may raise its own soft limit.
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         set.push((Resource::RLIMIT_NOFILE, hard.min(limit), hard));
     }
     Ok(set)
 }
 
-/// Capabilities that a service manager gave the server for itself are not for its programs.
+/// Capabilities that a service manager gave the server are not meant for its programs.
 fn drop_ambient_capabilities() -> io::Result<()> {
-    // As wide as the kernel reads it.
+    // The width that the kernel expects.
     const CLEAR_ALL: libc::c_ulong = 4;
     const NONE: libc::c_ulong = 0;
     // SAFETY: a system call on integers.
     let done = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) };
     match Errno::result(done) {
-        // A kernel without them has none to drop.
+        // An old kernel does not have them, so there are none to drop.
         Ok(_) | Err(Errno::EINVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A pipe belongs to the one who made it, and only its owner may open it by name, as a script does
-/// with `/dev/stderr`. What cannot be given can still be written to.
+/// A pipe belongs to its creator, and only its owner may open it by name, as a script does with
+/// `/dev/stderr`. If the ownership cannot be changed, it can still be written to.
 fn give_streams(user: Uid, group: Gid) {
     for stream in 0..=2 {
         // SAFETY: a system call on integers.
@@ -152,11 +154,11 @@ fn give_streams(user: Uid, group: Gid) {
     }
 }
 
-/// Rust's own descriptors are closed anyway; these are such as the server was started with.
+/// Rust closes its own descriptors anyway; these are ones that the server was started with.
 fn close_descriptors_on_exec() {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: a system call on integers. An old kernel does not know it, which is no reason not to
-    // run the program.
+    // SAFETY: a system call on integers. An old kernel does not know it, which must not prevent the
+    // program from running.
     unsafe {
         libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
     }

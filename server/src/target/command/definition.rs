@@ -12,7 +12,7 @@ pub struct Command {
     /// The program: a path, or a name to look up in `PATH`. No shell is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Its arguments, handed over as they are.
+    /// Its arguments, passed as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// A text for `/bin/sh -c`, instead of `program`.

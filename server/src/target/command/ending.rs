@@ -9,19 +9,19 @@ use crate::target::{
     text::{Seconds, millis},
 };
 
-/// How a program came to its end.
+/// How a program ended.
 #[derive(Debug)]
 pub(super) struct Ending {
     pub(super) status: ExitStatus,
     pub(super) cause: Cause,
-    /// Whether it had to be killed, because it did not end when it was asked to.
+    /// Whether it had to be killed, because it did not end when asked to.
     pub(super) killed: bool,
 }
 
-/// Who ended it.
+/// What ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The program itself, or somebody outside.
+    /// The program itself, or something outside.
     Own,
     /// The time limit.
     TimeLimit,
@@ -30,7 +30,7 @@ pub(super) enum Cause {
 }
 
 impl Ending {
-    /// What it means for the attempt.
+    /// The outcome of the attempt.
     pub(super) fn outcome(
         &self,
         took: Duration,
@@ -82,7 +82,8 @@ impl Ending {
     }
 }
 
-/// What the program said last on standard error. Whole: masking must see all of a secret.
+/// The last lines of the program's standard error. Complete, because masking must see whole
+/// secrets.
 fn quoted(capture: &Capture) -> String {
     capture.error_lines().map_or_else(String::new, |said| format!(": {said}"))
 }

@@ -5,13 +5,14 @@ use chrono::SecondsFormat;
 use super::definition::Command;
 use crate::target::Invocation;
 
-/// Where programs are looked for that are named without a path.
+/// Where programs without a path are looked up.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A larger context is given by file and on standard input only: the environment's space is small.
+/// A larger context is passed only by file and on standard input: the environment's size is
+/// limited.
 pub(super) const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
-/// The variables of one attempt, apart from those that tell of the user. Later ones win.
+/// The variables of one attempt, apart from those about the user. Later ones win.
 pub(super) fn variables(
     definition: &Command,
     invocation: &Invocation,

@@ -1,14 +1,14 @@
 use std::collections::VecDeque;
 
-/// How many lines of standard error an attempt's error quotes.
+/// Maximum number of lines of standard error that an attempt's error quotes.
 const MAX_LINES: usize = 5;
 
-/// How many bytes they have together, unless the last line alone has more.
+/// Their maximum total size in bytes, unless the last line alone is larger.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The last lines on standard error that say something: most often the reason of a failure.
+/// The last lines on standard error that are not empty: usually the reason of a failure.
 ///
-/// They are whole, and not yet masked: of a part of a secret nobody can tell what it is.
+/// They are complete, and not yet masked: a part of a secret cannot be recognised.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLines {
     lines: VecDeque<String>,
@@ -17,14 +17,14 @@ pub(super) struct ErrorLines {
 }
 
 impl ErrorLines {
-    /// Takes the next line. `is_cut`: its end was left out.
+    /// Adds the next line. `is_cut`: its end was left out.
     pub(super) fn push(&mut self, text: &str, is_cut: bool) {
         let text = text.trim();
         if text.is_empty() {
             return;
         }
-        // A cut line may end in the middle of a secret, which masking looks for at the end of a
-        // text alone.
+        // A cut line may end in the middle of a secret, and masking detects partial secrets only at
+        // the end of a text.
         if std::mem::replace(&mut self.last_is_cut, is_cut) {
             self.lines.clear();
             self.bytes = 0;

@@ -1,8 +1,8 @@
-//! The folder in which this process keeps the files of its programs' attempts.
+//! The directory in which this process keeps the files of its programs' attempts.
 //!
-//! It is locked for as long as the process lives, however it dies: what nobody holds a lock on is a
-//! dead process's, and goes when the next one starts. Several servers may share a machine, and
-//! whatever clears old files away (systemd-tmpfiles) leaves alone what is locked.
+//! It is locked as long as the process lives, however it dies: a directory without a lock belongs
+//! to a dead process, and is removed when the next one starts. Several servers may share a machine,
+//! and tools that remove old files (systemd-tmpfiles) leave locked ones alone.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
@@ -17,13 +17,13 @@ use uuid::Uuid;
 
 use super::{attempt_file::AttemptFile, user::may_switch_user};
 
-/// What the names of these folders begin with.
+/// The prefix of these directories' names.
 const PREFIX: &str = "carillon-outputs-";
 
-/// Whoever clears up may take a folder that is not locked yet: another one is made then.
+/// A cleanup may remove a directory that is not locked yet: then another one is created.
 const TRIES: usize = 8;
 
-/// Where the files of attempts are made.
+/// Creates the files of attempts.
 #[derive(Debug)]
 pub(super) struct AttemptFiles {
     within: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct AttemptFiles {
 }
 
 impl AttemptFiles {
-    /// Within the system's folder for such things; what dead processes left there is removed.
+    /// Uses the system's directory for temporary files; removes what dead processes left there.
     pub(super) fn new(within: PathBuf) -> Self {
         clear_up(&within);
         Self { within, folder: Mutex::default() }
@@ -40,7 +40,7 @@ impl AttemptFiles {
     /// A new file for an attempt of that run.
     pub(super) fn file(&self, run: Uuid) -> io::Result<AttemptFile> {
         match AttemptFile::new(self.folder()?, run) {
-            // Somebody has taken the folder away.
+            // The directory was removed by someone else.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.lock().take();
                 AttemptFile::new(self.folder()?, run)
@@ -49,7 +49,7 @@ impl AttemptFiles {
         }
     }
 
-    /// Takes the folder away, once no program writes into it any more.
+    /// Removes the directory, once no program writes into it any more.
     pub(super) fn close(&self) {
         self.lock().take();
     }
@@ -69,11 +69,11 @@ impl AttemptFiles {
     }
 }
 
-/// A folder that goes away with this value.
+/// A directory that is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Its lock ends with the process at the latest.
+    /// The lock ends with the process at the latest.
     _lock: File,
 }
 
@@ -83,18 +83,18 @@ impl Folder {
             let path = within.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open(&path) {
-                // Whoever clears up was quicker.
+                // A cleanup was faster.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
-            // Where no folder can be locked, none is cleared away either.
+            // If directories cannot be locked, none is cleaned up either.
             let is_taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if is_taken || !is_still(&lock, &path) {
                 continue;
             }
             if may_switch_user() {
-                // Programs of other users must come to the files that are theirs; what else is in
-                // here they neither see nor may read.
+                // Programs of other users must be able to open their own files; the other files
+                // here they can neither list nor read.
                 lock.set_permissions(Permissions::from_mode(0o711))?;
             }
             return Ok(Self { path, _lock: lock });
@@ -102,7 +102,7 @@ impl Folder {
         Err(io::Error::other("the folder for it is taken away again and again"))
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -110,12 +110,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stands in its place, should it be a link, is not followed.
+        // If a link has replaced it, the link is not followed.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Removes the folders of this user that no living process holds.
+/// Removes the directories of this user that no live process has locked.
 fn clear_up(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else { return };
     for entry in entries.flatten() {
@@ -138,13 +138,13 @@ fn clear(path: &Path) {
     }
 }
 
-/// A folder itself, not what a link in its place leads to.
+/// Opens the directory itself, not the target of a link in its place.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Whether what was opened is still what stands there.
+/// Whether the opened directory is still the one at that path.
 fn is_still(folder: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(there)) = (folder.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -194,7 +194,7 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("output"), "{}").unwrap();
         }
-        // Neither what a link in a dead one leads to nor what a link in its place leads to.
+        // Neither the target of a link in a dead directory nor that of a link in its place.
         unix::fs::symlink(&elsewhere, dead.join("inner")).unwrap();
         unix::fs::symlink(&elsewhere, &link).unwrap();
         let plain = temp.path().join(format!("{PREFIX}file"));

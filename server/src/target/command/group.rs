@@ -3,7 +3,7 @@ use nix::{
     unistd::Pid,
 };
 
-/// A program's process group. Dropping it kills whatever is left of the group.
+/// A program's process group. Dropping it kills the rest of the group.
 #[derive(Debug)]
 pub(super) struct Group(Option<Pid>);
 
@@ -23,15 +23,15 @@ impl Group {
         self.signal(Signal::SIGKILL);
     }
 
-    /// Leaves it alone: its leader has ended, and what was left of it is killed. Its number may
-    /// soon be another's.
+    /// Leaves the group alone: its leader has ended, and the rest was killed. Its number may soon
+    /// be reused.
     pub(super) fn close(mut self) {
         self.0 = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // It fails when nobody is left, which is what was wanted.
+            // It fails if no process is left, which is the goal.
             let _ = killpg(group, signal);
         }
     }

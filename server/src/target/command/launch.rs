@@ -18,20 +18,20 @@ use serde::{Deserialize, Serialize};
 use super::{confinement::Confinement, prepare::Invoked, user::check_account};
 use crate::target::{CommandLimits, text::Grouped};
 
-/// A program to start, with all that it needs beside its files.
+/// A program to start, with everything that it needs apart from its files.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) struct Launch {
     pub(super) invoked: Invoked,
     pub(super) variables: Vec<(String, String)>,
     pub(super) directory: Option<PathBuf>,
-    /// The user to run as, where it is not the server's own.
+    /// The user to run as, if it is not the server's own.
     pub(super) user: Option<String>,
     pub(super) limits: CommandLimits,
 }
 
 impl Launch {
-    /// Starts the program in a group of its own, and gives `files` to its user. Fails with the
-    /// reason in words.
+    /// Starts the program in its own process group, and gives `files` to its user. Returns the
+    /// reason if it fails.
     pub(super) fn start(&self, streams: [OwnedFd; 3], files: &[OwnedFd]) -> Result<Child, String> {
         let program = &self.invoked.program;
         let failed = |reason: String| format!("could not start {program}: {reason}");
@@ -69,7 +69,7 @@ impl Launch {
         command.spawn().map_err(|error| failed(reason(&error, &directory, user)))
     }
 
-    /// The user to run as; none where the server's own user has no account.
+    /// The user to run as; `None` if the server's own user has no account.
     fn account(&self) -> Result<Option<User>, String> {
         let Some(name) = &self.user else {
             return User::from_uid(Uid::effective()).map_err(|error| error.to_string());
@@ -84,15 +84,15 @@ impl Launch {
         }
     }
 
-    /// As cron does it, a program begins at home.
+    /// Like with cron, a program starts in the user's home.
     fn directory(&self, account: Option<&User>) -> PathBuf {
         let home = || account.map(|account| account.dir.clone()).filter(|home| home.is_dir());
         self.directory.clone().or_else(home).unwrap_or_else(|| PathBuf::from("/"))
     }
 }
 
-/// The system says "not found" of the directory and of the program alike, and so it does with
-/// what is not allowed.
+/// The system's "not found" can mean the directory or the program, and so can its "permission
+/// denied".
 fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     if !directory.is_dir() {
         format!("there is no directory {}", directory.display())
@@ -106,7 +106,7 @@ fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     }
 }
 
-/// What the system says, and of a limit which one it is.
+/// The system's message, extended for one limit by its name.
 pub(super) fn words(error: &io::Error) -> String {
     if error.raw_os_error() != Some(Errno::EMFILE as i32) {
         return error.to_string();

@@ -1,6 +1,6 @@
 use crate::target::text::storable;
 
-/// How many bytes of a line are kept.
+/// Maximum number of bytes of a line that are kept.
 pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// One line of output, without its end.
@@ -11,17 +11,17 @@ pub(super) struct OutputLine {
     pub(super) left_out: usize,
 }
 
-/// Divides a stream of bytes into lines, and keeps the beginning of each that is too long.
+/// Splits a stream of bytes into lines, and keeps only the beginning of overlong ones.
 #[derive(Default)]
 pub(super) struct Lines {
     /// The beginning of the current line.
     kept: Vec<u8>,
-    /// How many bytes of the current line were read and not kept.
+    /// How many bytes of the current line were read but not kept.
     left_out: usize,
 }
 
 impl Lines {
-    /// Takes the next bytes and gives the lines that they complete.
+    /// Adds bytes and returns the lines that they complete.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<OutputLine> {
         let mut lines = Vec::new();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -36,7 +36,7 @@ impl Lines {
         lines
     }
 
-    /// The last line, if it has no end.
+    /// The last line, if it has no line end.
     pub(super) fn finish(&mut self) -> Option<OutputLine> {
         (!self.kept.is_empty()).then(|| self.take())
     }
@@ -56,7 +56,7 @@ impl Lines {
         }
         let mut text = storable(&self.kept);
         self.kept.clear();
-        // Bytes that are no text become three each.
+        // Invalid bytes become three bytes each.
         if text.len() > MAX_LINE_BYTES {
             let fitting = text.floor_char_boundary(MAX_LINE_BYTES);
             left_out += text.len() - fitting;
@@ -66,7 +66,7 @@ impl Lines {
     }
 }
 
-/// Where to cut so that no character is cut in two.
+/// Where to cut without splitting a character.
 fn boundary(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let needed = match bytes[bytes.len() - back] {

@@ -3,19 +3,19 @@ use serde::{Deserialize, Serialize};
 use super::definition::Command;
 use crate::target::TargetError;
 
-/// What is started, read from a definition that was found good.
+/// A program to start, from a valid definition.
 #[derive(Serialize, Deserialize, Debug, PartialEq, Eq)]
 pub(super) struct Invoked {
     pub(super) program: String,
     pub(super) args: Vec<String>,
 }
 
-/// The longest text that Linux hands to a program, with room for a name and the final NUL.
+/// The longest string that Linux passes to a program, with room for a name and the final NUL.
 const MAX_BYTES: usize = 120 * 1024;
 const MAX_ARGS: usize = 1024;
 const SHELL: &str = "/bin/sh";
 
-/// Reads a definition, or says which field is wrong.
+/// Validates a definition, or names the wrong field.
 pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
     check_texts(definition)?;
     check_env(definition)?;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::{definition::Command, environment::PATH, prepare::Invoked};
 use crate::target::TargetError;
 
-/// How many programs of the list an error names.
+/// Maximum number of listed programs that an error names.
 const MAX_NAMED: usize = 8;
 
-/// Holds what a task would start against the list of `programs`; an empty list allows all.
+/// Checks the program of a task against the list of `programs`; an empty list allows all.
 ///
-/// What is started is the file that was judged: a name is looked up here, not by the system in a
-/// `PATH` that the task sets.
+/// The file that is checked is the file that is started: a name is looked up here, not by the
+/// system in a `PATH` that the task sets.
 pub(super) fn admitted(
     definition: &Command,
     invoked: Invoked,
@@ -48,12 +48,13 @@ fn refusal(definition: &Command, programs: &[PathBuf]) -> TargetError {
     TargetError::invalid("command.program", problem, help)
 }
 
-/// Variables by which a task could make a listed program run other code.
+/// Variables with which a task could make a listed program run other code.
 fn leads_elsewhere(name: &str) -> bool {
     matches!(name, "PATH" | "ENV" | "BASH_ENV") || name.starts_with("LD_")
 }
 
-/// Where a program is: the path itself, or the first file of that name in the usual folders.
+/// The location of a program: the path itself, or the first file of that name in the usual
+/// directories.
 fn located(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
@@ -61,8 +62,8 @@ fn located(program: &str) -> Option<PathBuf> {
     PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }
 
-/// A path whose folder is real. The file itself may be a link: of programs that are one file under
-/// many names, only the listed names are meant.
+/// A path with its directory resolved. The file itself may be a link: if programs are one file
+/// under many names, only the listed names are allowed.
 fn place(path: &Path) -> PathBuf {
     match (path.parent().map(Path::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),

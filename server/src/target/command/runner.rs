@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it. What was written by then is read however long that takes.
+/// can hold it open. What was written by then is read however long that takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -51,7 +51,7 @@ impl Runner {
         Self { spawner, files, policy, may_switch, output_limit, clock }
     }
 
-    /// Leaves nothing behind on this machine.
+    /// Removes its files from this machine.
     pub(in crate::target) fn close(&self) {
         self.files.close();
     }
@@ -84,7 +84,7 @@ impl Runner {
         programs::admitted(definition, invoked, &self.policy.programs)
     }
 
-    /// Runs the program to its end, or ends it when the time limit passes or `stop` is given.
+    /// Runs the program to its end, or ends it when the time limit passes or `stop` is cancelled.
     pub(in crate::target) async fn execute(
         &self,
         definition: &Command,
@@ -144,7 +144,7 @@ impl Runner {
         }
     }
 
-    /// Feeds the program, reads its output, and waits for its end, all at the same time.
+    /// Writes the program's input, reads its output, and waits for its end, all at the same time.
     async fn accompany(
         &self,
         program: Program,
@@ -161,14 +161,14 @@ impl Runner {
             self.clock.sleep(DRAIN).await;
         };
         let (ending, (), whole) = join!(
-            // The time limit runs from before the first line is read.
+            // The time limit starts before the first line is read.
             biased;
             async {
                 let ending = self.end(&mut exit, group, invocation, log, stop).await;
                 ended.cancel();
                 ending
             },
-            // What is left after the program's end gets no input.
+            // Processes that remain after the program's end get no input.
             async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
             capture.read(stdout, stderr, log, gone),
         );
@@ -179,7 +179,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end and takes care that nothing of its group outlives it.
+    /// Waits for the program's end and ensures that nothing of its group outlives it.
     async fn end(
         &self,
         exit: &mut Exit,
@@ -195,7 +195,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end and brings it about where it has to be.
+    /// Waits for the program's end, and ends it if necessary.
     async fn wait(
         &self,
         exit: &mut Exit,
@@ -215,7 +215,7 @@ impl Runner {
             }
         };
         group.ask();
-        // The log may be behind; that must not hold back the kill.
+        // The log may be behind; that must not delay the kill.
         let (ending, ()) = join!(
             async {
                 let asked = self.clock.timeout(invocation.kill_grace, exit.wait()).await;
@@ -235,7 +235,7 @@ impl Runner {
     }
 }
 
-/// A success with what the program gave back; a failure, if that cannot be taken.
+/// Adds the program's output to a success; a failure if the output cannot be accepted.
 fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
     let Outcome::Succeeded { mut output } = outcome else { return outcome };
     let kept = match offer.read() {
@@ -249,8 +249,8 @@ fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
     }
 }
 
-/// Gives the program the context on its standard input and closes it.
+/// Writes the context to the program's standard input and closes it.
 async fn feed(mut stdin: pipe::Sender, context: String) {
-    // A program that does not read it is free to.
+    // A program need not read it.
     let _ = stdin.write_all(context.as_bytes()).await;
 }

@@ -19,16 +19,16 @@ use super::{
     wire,
 };
 
-/// How many programs are being started at the same time: each has files in the socket meanwhile, of
-/// which the system allows as many as one process may have open.
+/// How many programs are started at the same time: each has files in the socket meanwhile, and the
+/// system allows only as many as one process may have open.
 const AT_ONCE: usize = 16;
 
-/// The way to whoever starts programs. That one ends when this handle is dropped.
+/// A handle to the starter of programs, which ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Spawner {
     socket: Mutex<Option<OwnedFd>>,
     turns: Arc<Semaphore>,
-    /// Whether it is a process.
+    /// Whether the starter is a separate process.
     is_apart: bool,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct Program {
     pub(super) exit: Exit,
 }
 
-/// Where a program's end is told.
+/// Receives a program's end.
 #[derive(Debug)]
 pub(super) struct Exit(Lines<BufReader<pipe::Receiver>>);
 
 impl Exit {
-    /// Waits for the end. What is left of the program's group is killed by then. Dropping the
-    /// future loses nothing.
+    /// Waits for the end. By then the rest of the program's group has been killed. The future is
+    /// cancel-safe.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self.next().await? {
             Told::Ended(status) => Ok(ExitStatus::from_raw(status)),
@@ -64,13 +64,13 @@ impl Exit {
 }
 
 impl Spawner {
-    /// One that has a process start programs, or else a thread. It is there from the first program
-    /// on.
+    /// A spawner whose starter is a process, or otherwise a thread. The starter begins with the
+    /// first program.
     pub(super) fn new(is_apart: bool) -> Self {
         Self { socket: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)), is_apart }
     }
 
-    /// Starts a program with the files for it. Fails with the reason in words.
+    /// Starts a program with its files. Returns the reason if it fails.
     pub(super) async fn start(
         &self,
         launch: &Launch,
@@ -83,7 +83,7 @@ impl Spawner {
             pipes().map_err(failed)?;
         let [given, offered] = files;
         self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
-        // An attempt that is dropped meanwhile leaves a program that is dropped, and thereby killed.
+        // If the attempt is dropped meanwhile, the started program is dropped, and thereby killed.
         let started = tokio::spawn(async move {
             let _turn = turn;
             let told = exit.next().await;
@@ -98,7 +98,7 @@ impl Spawner {
         started.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?
     }
 
-    /// Asks whoever is there, or if that one is gone, another one.
+    /// Sends the launch to the current starter, or to a new one if that is gone.
     fn send(&self, launch: &Launch, files: [OwnedFd; 6]) -> io::Result<()> {
         let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*socket {
@@ -120,11 +120,11 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Starts somebody who starts programs.
+/// Starts a starter.
 fn connect(is_apart: bool) -> io::Result<OwnedFd> {
     let (near, far) = wire::pair()?;
-    // The process is tied to the thread that started it, and each program to the thread: so this
-    // one lives as long as it is needed.
+    // The starter process is tied to the thread that started it, and each program to the starter's
+    // thread: so this thread lives as long as it is needed.
     thread::Builder::new().name("spawner".to_owned()).spawn(move || {
         let done = if is_apart {
             starter::process(far).and_then(|mut child| child.wait()).map(drop)
@@ -140,7 +140,7 @@ fn connect(is_apart: bool) -> io::Result<OwnedFd> {
 
 type Ends = (pipe::Sender, pipe::Receiver, pipe::Receiver, Exit);
 
-/// The pipes of a program: our ends, and those that go to whoever starts it.
+/// The pipes of a program: our ends, and those for its starter.
 fn pipes() -> io::Result<(Ends, [OwnedFd; 4])> {
     let (stdin, feed) = io::pipe()?;
     let receiver = || -> io::Result<(pipe::Receiver, OwnedFd)> {

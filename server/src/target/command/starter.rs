@@ -1,10 +1,9 @@
-//! Whoever starts programs: a process of its own, or where the executable is another than the
-//! server's, a thread.
+//! The starter of programs: a separate process, or a thread if the executable is not the server's.
 //!
-//! Starting a program copies the tables of the starting process's memory. A server has much of it
-//! and is busy with all its threads meanwhile; this process has little and does nothing else. The
-//! kernel ties each program to the thread that started it, and this process to the server: so they
-//! end with the server, however it ends.
+//! Starting a program copies the page tables of the starting process. A server has much memory and
+//! many busy threads; this process has little memory and does nothing else. The kernel ties each
+//! program to the thread that started it, and this process to the server: so they end with the
+//! server, however it ends.
 
 use std::{
     ffi::OsString,
@@ -29,28 +28,29 @@ use serde::{Deserialize, Serialize};
 
 use super::{confinement, launch::Launch, wire};
 
-/// The word with which the server's executable becomes that process.
+/// The argument with which the server's executable becomes that process.
 pub(super) const WORD: &str = "start-programs";
 
-/// What is told of a program, a line of JSON each.
+/// A report about a program, one line of JSON each.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Told {
     /// It has started; its process and its group have this number.
     Started(i32),
     /// It could not be started.
     Failed(String),
-    /// It has ended, with this status as `wait` gives it.
+    /// It has ended, with this status of `wait`.
     Ended(i32),
 }
 
-/// Does what the process is for, if these are its arguments.
+/// Runs the starter process, if these are its arguments.
 pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.len() != 2 || arguments[1] != WORD {
         return None;
     }
     let serve = || -> io::Result<()> {
         confinement::drop_dumpable()?;
-        // A service manager asks all processes of a service to end: this one ends with the server.
+        // A service manager asks all processes of a service to end: this one ends only with the
+        // server.
         confinement::stay_when_asked_to_end()?;
         serve(&io::stdin().as_fd().try_clone_to_owned()?)
     };
@@ -63,7 +63,7 @@ pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// The process, with its end of the socket as its input.
+/// Starts the process, with its end of the socket as its standard input.
 pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command
@@ -72,13 +72,13 @@ pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
         .current_dir("/")
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())
-        // It is not asked to end where a terminal asks the server to.
+        // Its own group, so that an interrupt from the terminal reaches only the server.
         .process_group(0);
     confinement::tie(&mut command);
     command.spawn()
 }
 
-/// Starts what is asked for on `socket`, until nobody is there to ask.
+/// Starts the programs requested on `socket`, until the other end is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
     while let Some((launch, files)) = wire::receive::<6, Launch>(socket)? {
         let [stdin, stdout, stderr, told, given, offered] = files;
@@ -91,7 +91,7 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let child = match launch.start(streams, files) {
         Ok(child) => child,
         Err(reason) => {
-            // Whoever asked has gone otherwise.
+            // If this fails, the requester is gone.
             let _ = tell(&mut told, &Told::Failed(reason));
             return;
         }
@@ -103,14 +103,15 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let await_end = move || await_end(child, group, told);
     let waiter = thread::Builder::new().name("program".to_owned()).stack_size(64 * 1024);
     if let Err(error) = waiter.spawn(await_end) {
-        // Its end cannot be told: the other end of the pipe sees that nobody is there.
+        // Its end cannot be reported: the other end sees the pipe closed.
         eprintln!("could not wait for a program: {error}");
         let _ = killpg(group, Signal::SIGKILL);
     }
 }
 
 fn await_end(mut child: Child, group: Pid, mut told: File) {
-    // Nobody else gets its number before it is waited for, so what is left of its group dies first.
+    // The number cannot be reused before it is waited for, so the rest of its group is killed
+    // first.
     let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}
     let _ = killpg(group, Signal::SIGKILL);

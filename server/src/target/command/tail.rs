@@ -5,16 +5,16 @@ use crate::target::{
     text::{Bytes, Grouped},
 };
 
-/// How many bytes of the end of an output are kept: they wait in memory until the output ends.
+/// Maximum number of bytes kept of an output's end: they wait in memory until the output ends.
 const MAX_TAIL_BYTES: usize = 256 * 1024;
 
-/// How many lines of the end are kept: a short line takes more memory than its text.
+/// Maximum number of lines kept of the end: a short line takes more memory than its text.
 const MAX_TAIL_LINES: usize = 2_000;
 
-/// The last lines of an output that is longer than what is kept of it.
+/// The last lines of an output that exceeds the limit.
 ///
-/// Of both streams: where one is loud, the other keeps its last lines. What a program says of its
-/// failure is often read before the rest of what it printed.
+/// Of both streams: if one prints a lot, the other still keeps its last lines. A program's message
+/// about its failure is often read before the rest of its output.
 #[derive(Debug)]
 pub(super) struct Tail {
     stdout: Lines,
@@ -25,7 +25,7 @@ pub(super) struct Tail {
     left_out_bytes: u64,
 }
 
-/// The last lines of one stream, each with its place among those of both.
+/// The last lines of one stream, each with its position among those of both.
 #[derive(Debug, Default)]
 struct Lines {
     lines: VecDeque<(u64, Line)>,
@@ -39,14 +39,14 @@ impl Tail {
         Self { stdout, stderr, max_bytes, next: 0, left_out_lines: 0, left_out_bytes: 0 }
     }
 
-    /// How a limit is divided: what the beginning may have, and the end.
+    /// Divides a limit between the beginning and the end.
     pub(super) fn divide(limit: usize) -> (usize, Self) {
         let of_end = (limit / 2).min(MAX_TAIL_BYTES);
         (limit - of_end, Self::new(of_end))
     }
 
-    /// Takes the next line, and leaves out the oldest where there are too many. Says whether this
-    /// line is the first for which one was left out.
+    /// Adds the next line, and drops the oldest if there are too many. Returns whether this is the
+    /// first time that one was dropped.
     pub(super) fn push(&mut self, line: Line) -> bool {
         let had_room = self.left_out_lines == 0;
         let place = self.next;
@@ -66,7 +66,8 @@ impl Tail {
         had_room && self.left_out_lines > 0
     }
 
-    /// Takes the oldest line of the louder stream away, while both have too many together.
+    /// Removes the oldest line of the stream with more output, while both together exceed the
+    /// limit.
     fn superfluous(&mut self) -> Option<Line> {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
         let louder = if stdout.lines.len() + stderr.lines.len() > MAX_TAIL_LINES {
@@ -92,7 +93,7 @@ impl Tail {
         self.left_out_lines > 0
     }
 
-    /// What stands in the place of the lines that were left out.
+    /// The text that replaces the dropped lines.
     pub(super) fn mark(&self) -> Option<String> {
         let lines = if self.left_out_lines == 1 { "line" } else { "lines" };
         self.is_cut().then(|| {
@@ -101,7 +102,7 @@ impl Tail {
         })
     }
 
-    /// The lines that are kept, in their order.
+    /// The kept lines, in order.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Line> + use<> {
         let (stdout, stderr) = (std::mem::take(&mut self.stdout), std::mem::take(&mut self.stderr));
         let mut lines: Vec<_> = stdout.lines.into_iter().chain(stderr.lines).collect();
@@ -110,7 +111,7 @@ impl Tail {
     }
 }
 
-/// What a line counts: its end as well, or empty lines would be free.
+/// The size of a line: its line end counts as well, or empty lines would be free.
 pub(super) fn cost(line: &Line) -> usize {
     line.text.len() + 1
 }

@@ -1,4 +1,4 @@
-//! Which user programs run as.
+//! The user that programs run as.
 
 use std::fs;
 
@@ -7,17 +7,17 @@ use nix::unistd::{Uid, User};
 use super::definition::Command;
 use crate::target::{CommandPolicy, TargetError};
 
-/// The users that programs run as where the configuration names none: the first that exists.
+/// The users that programs run as if the configuration names none: the first that exists.
 const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 
-/// What changing the user takes: CAP_CHOWN (0) for the program's files, CAP_KILL (5) to stop it,
-/// CAP_SETGID (6) and CAP_SETUID (7).
+/// The capabilities needed to change the user: CAP_CHOWN (0) for the program's files, CAP_KILL (5)
+/// to stop it, CAP_SETGID (6) and CAP_SETUID (7).
 const CAPABILITIES: u64 = 0b1110_0001;
 
 /// Why programs cannot run as a user. Messages read after "failed to".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UserError {
-    /// There is none of that name.
+    /// There is no user of that name.
     #[error(
         "use commands.user: there is no user {0:?} on this machine; make one (useradd --system \
          --no-create-home {0}), or name another"
@@ -28,7 +28,7 @@ pub enum UserError {
     Lookup {
         /// Its name.
         name: String,
-        /// What the system says.
+        /// The system's error.
         problem: String,
     },
     /// It is root.
@@ -48,7 +48,7 @@ pub enum UserError {
         /// The user that the server runs as.
         own: Uid,
     },
-    /// The configuration names none, and there is none of the usual.
+    /// The configuration names no user, and none of the default users exists.
     #[error(
         "find a user for programs: commands.user is not given, and this machine has neither \
          'carillon-task' nor 'nobody'; make one (useradd --system --no-create-home carillon-task)"
@@ -66,8 +66,8 @@ pub fn may_switch_user() -> bool {
     }
 }
 
-/// The user that programs run as here, with what the configuration names; `None` is the server's
-/// own, where it may not change to another.
+/// The user that programs run as here, given the configured one; `None` means the server's own, if
+/// it may not change the user.
 pub fn programs_user(configured: Option<&str>) -> Result<Option<String>, UserError> {
     choose(configured, may_switch_user(), Uid::effective())
 }
@@ -109,7 +109,7 @@ fn find(name: &str) -> Result<Option<User>, UserError> {
         .map_err(|error| UserError::Lookup { name: name.to_owned(), problem: error.to_string() })
 }
 
-/// Whether a task may name the user that it names.
+/// Whether a task may use the user that it names.
 pub(super) fn check(
     definition: &Command,
     policy: &CommandPolicy,
@@ -130,7 +130,7 @@ pub(super) fn check(
         let help = "leave it out, or ask for the user to be added to commands.users";
         return Err(TargetError::invalid(FIELD, problem, help));
     }
-    // A user that this node does not have may be on the node that runs the task.
+    // A user that does not exist on this node may exist on the node that runs the task.
     match User::from_name(name) {
         Ok(Some(account)) => check_account(&account, own).map_err(|problem| {
             TargetError::invalid(FIELD, problem, "name a user without rights of its own")
@@ -139,7 +139,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether programs may run as that user, when it is another one than the server's.
+/// Whether programs may run as that user, if it is not the server's own.
 pub(super) fn check_account(account: &User, own: Uid) -> Result<(), String> {
     let name = shown(&account.name);
     if account.uid.is_root() {

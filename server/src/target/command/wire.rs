@@ -1,4 +1,4 @@
-//! How launches come to whoever starts programs: a message on a socket for each, with the open
+//! How launches reach the starter of programs: one message on a socket for each, with the open
 //! files that belong to it.
 
 use std::{
@@ -19,13 +19,13 @@ use nix::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Both ends of a socket that keeps messages apart and tells when the other end is gone.
+/// Both ends of a socket that preserves message boundaries and reports when the other end is gone.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC;
     Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?)
 }
 
-/// Sends a message with `files`. It may be of any size: it goes as a file, too.
+/// Sends a message with `files`. It may be of any size: it is sent as a file as well.
 pub(super) fn send(
     socket: &OwnedFd,
     message: &impl Serialize,
@@ -42,7 +42,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Waits for the next message; none when the other end is gone.
+/// Waits for the next message; `None` when the other end is gone.
 pub(super) fn receive<const N: usize, T: DeserializeOwned>(
     socket: &OwnedFd,
 ) -> io::Result<Option<(T, [OwnedFd; N])>> {
@@ -79,7 +79,7 @@ pub(super) fn receive<const N: usize, T: DeserializeOwned>(
 #[expect(unsafe_code, reason = "descriptors that came with a message have no other form")]
 fn owned(descriptor: i32) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: the system has made it for this message, and nobody else knows it.
+    // SAFETY: the system created it for this message, and nothing else uses it.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 

@@ -1,11 +1,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is, as far as reaching it is concerned. The order is from open to closed.
+/// The class of an address, for deciding whether to reach it. Ordered from open to closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
-    /// Somewhere in the internet.
+    /// An address on the internet.
     Public,
-    /// Within the node or its own networks: reached where the configuration says so.
+    /// Within the node or its own networks: reached only if the configuration says so.
     Private(&'static str),
     /// Never reached.
     Forbidden(&'static str),
@@ -13,7 +13,7 @@ pub(super) enum Reach {
 
 use Reach::{Forbidden, Private, Public};
 
-/// Judges an address.
+/// Classifies an address.
 pub(super) fn reach(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(address) => v4(address),
@@ -62,12 +62,12 @@ fn v6(address: Ipv6Addr) -> Reach {
     embedded(address).map(v4).fold(own, Reach::max)
 }
 
-/// The IPv4 addresses that an IPv6 address leads to or may lead to by way of a translator.
+/// The IPv4 addresses that an IPv6 address leads to, or may lead to through a translator.
 fn embedded(address: Ipv6Addr) -> impl Iterator<Item = Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let tail = Some(joined(g, h));
     let (first, second) = match [a, b, c, d, e, f] {
-        // `::` and `::1` are judged as what they are, not as 0.0.0.0 and 0.0.0.1.
+        // `::` and `::1` are classified as they are, not as 0.0.0.0 and 0.0.0.1.
         [0, 0, 0, 0, 0, 0] if g == 0 && h <= 1 => (None, None),
         // Compatible, mapped, translated (RFC 2765), NAT64 with the well-known prefix.
         [0, 0, 0, 0, 0, 0 | 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {

@@ -4,13 +4,13 @@ use url::{Host, Url};
 
 use super::address::{Reach, reach};
 
-/// Judges where a request may go.
+/// Decides where a request may go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Egress {
     private_addresses: bool,
 }
 
-/// Why a place is not reached. Reads after a colon.
+/// Why a destination is refused. Reads after a colon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
     /// Neither `http` nor `https`.
@@ -19,7 +19,7 @@ pub(crate) enum Refused {
     /// A user name or password in the URL.
     #[error("it holds a user name or a password")]
     Credentials,
-    /// Nowhere to go to.
+    /// The URL has no host.
     #[error("it has no host")]
     NoHost,
     /// An address that is never reached.
@@ -30,7 +30,7 @@ pub(crate) enum Refused {
         /// Its class.
         what: &'static str,
     },
-    /// An address that is reached only where the configuration says so.
+    /// An address that is reached only if the configuration says so.
     #[error("{address} is {what}, and the configuration does not allow private addresses")]
     Private {
         /// The address.
@@ -60,8 +60,8 @@ impl Egress {
         Self { private_addresses }
     }
 
-    /// Whether a request may be sent to `url`, as far as the URL tells: a host that is a name is
-    /// judged again by its addresses when it is connected to.
+    /// Whether a request may be sent to `url`, as far as the URL shows: the addresses of a host
+    /// name are checked again on connecting.
     pub(crate) fn admit(&self, url: &Url) -> Result<(), Refused> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refused::Scheme(url.scheme().to_owned()));
@@ -88,7 +88,7 @@ impl Egress {
     }
 }
 
-/// A name whose addresses are all refused: the reason of the first of them.
+/// A name whose addresses are all refused, with the reason of the first.
 #[derive(Debug)]
 pub(crate) struct NameRefused {
     pub(super) name: String,

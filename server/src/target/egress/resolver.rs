@@ -5,11 +5,11 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::{Egress, NameRefused};
 
-/// What is known of a name when it is asked for: addresses with port 0.
+/// Looks a name up: addresses with port 0.
 type Lookup = dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
 
-/// Resolves names for the client, and hands on only addresses that may be reached. A name is asked
-/// for once for each connection: what is judged is what is connected to.
+/// Resolves names for the client, and returns only addresses that may be reached. A name is
+/// resolved once for each connection: the checked address is the one that is connected to.
 pub(crate) struct Resolver {
     egress: Egress,
     lookup: Arc<Lookup>,
@@ -24,7 +24,7 @@ impl Resolver {
         })
     }
 
-    /// A resolver that asks `lookup`.
+    /// A resolver that uses `lookup`.
     pub(crate) fn asking(
         egress: Egress,
         lookup: impl Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>
@@ -44,7 +44,7 @@ impl Resolver {
     }
 }
 
-/// Why a name leads nowhere.
+/// Why a name cannot be used.
 type Unreachable = Box<dyn Error + Send + Sync>;
 
 impl Resolve for Resolver {

@@ -12,7 +12,7 @@ use crate::target::{
     text::{millis, storable},
 };
 
-/// What came back, as far as it is kept.
+/// The kept part of a response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     headers: HeaderMap,
@@ -21,18 +21,18 @@ pub(super) struct Answer {
     redirects: u8,
 }
 
-/// The headers that help an operator or a later task. Cookies are not among them.
+/// The headers that are useful to an operator or a later task. Cookies are not among them.
 const KEPT: [&str; 6] =
     ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
 
-/// A body that is JSON is stored when it is no larger than a context may be.
+/// A JSON body is stored if it is no larger than a context may be.
 const MAX_JSON: usize = 256 * 1024;
 
-/// Of any other, so much from its beginning: it is there for an operator to read.
+/// Of any other body this many bytes are stored from its beginning, for an operator to read.
 const MAX_TEXT: usize = 64 * 1024;
 
 impl Answer {
-    /// Reads an answer, its body up to `limit` bytes.
+    /// Reads a response, its body up to `limit` bytes.
     pub(super) async fn read(
         mut response: Response,
         limit: usize,
@@ -44,7 +44,7 @@ impl Answer {
             let room = limit - answer.body.len();
             answer.body.extend(chunk.iter().take(room));
             if chunk.len() > room {
-                // Whoever sends more than we keep is not listened to: the connection is dropped.
+                // A larger body is not read to its end: the connection is dropped.
                 answer.truncated = true;
                 break;
             }
@@ -52,7 +52,7 @@ impl Answer {
         Ok(answer)
     }
 
-    /// Whether the answer is what the definition expects; otherwise in what it differs.
+    /// Whether the response is what the definition expects; otherwise how it differs.
     pub(super) fn judge(&self, definition: &Http) -> Result<(), String> {
         if !definition.expected_status.contains(self.status.as_u16()) {
             let expected = &definition.expected_status;
@@ -70,13 +70,13 @@ impl Answer {
         Err(format!("answered {}, but {part} not contain the expected text", self.status))
     }
 
-    /// One line for the log, after the name of who answered.
+    /// One line for the log, after the name of the server.
     pub(super) fn line(&self) -> String {
         let more = if self.truncated { "; output truncated: more than" } else { "," };
         format!("answered {}{more} {} bytes", self.status, self.body.len())
     }
 
-    /// What is stored of the answer.
+    /// The stored part of the response.
     pub(super) fn output(&self, took: Duration) -> Value {
         let headers: Map<_, _> = KEPT
             .iter()
@@ -94,10 +94,10 @@ impl Answer {
         })
     }
 
-    /// The body as JSON where it is, otherwise as text; and whether some of it is left out.
+    /// The body as JSON if it is valid, otherwise as text; and whether some of it is left out.
     fn body(&self) -> (Value, bool) {
-        // An escaped NUL cannot be stored as JSON everywhere, and what nests too deep would not be
-        // read again; as text both can.
+        // An escaped NUL cannot be stored as JSON in every database, and JSON that nests too deep
+        // could not be read again; both can be stored as text.
         let plain = !self.truncated
             && self.body.len() <= MAX_JSON
             && !memmem(&self.body, br"\u0000")

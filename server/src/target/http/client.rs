@@ -6,16 +6,17 @@ use rustls::{ClientConfig, RootCertStore};
 use super::identity::Identity;
 use crate::target::{TargetError, egress::Resolver, tls};
 
-/// How long opening a connection may take; the whole request is limited by the invocation.
+/// Timeout for opening a connection; the whole request is limited by the invocation.
 pub(super) const CONNECT_SECONDS: u64 = 10;
 
 /// As many as a node may have attempts at work: with fewer, a burst to one host opens a connection
-/// for nearly every request and closes it again. The pool closes what is idle for 90 seconds.
+/// for nearly every request and closes it again. The pool closes connections that are idle for 90
+/// seconds.
 const MAX_IDLE_PER_HOST: usize = 1_024;
 
 const USER_AGENT: &str = concat!("carillon/", env!("CARGO_PKG_VERSION"));
 
-/// Makes clients that trust the same authorities and go where the resolver lets them.
+/// Creates clients that trust the same authorities and use the same guarded resolver.
 pub(super) struct ClientFactory {
     resolver: Arc<Resolver>,
     roots: Arc<RootCertStore>,
@@ -27,18 +28,18 @@ impl ClientFactory {
         Ok(Self { resolver: Arc::new(resolver), roots: Arc::new(tls::roots(ca_pem)?) })
     }
 
-    /// Those that they trust.
+    /// The authorities that its clients trust.
     pub(super) fn roots(&self) -> &Arc<RootCertStore> {
         &self.roots
     }
 
-    /// A client that shows no certificate: most requests share it.
+    /// A client without a certificate: most requests share it.
     pub(super) fn client(&self) -> Result<Client, TargetError> {
         let tls = tls::config(&self.roots)?.with_no_client_auth();
         client(Arc::clone(&self.resolver), tls)
     }
 
-    /// One that shows a certificate.
+    /// A client with a certificate.
     pub(super) fn client_with(&self, identity: &Identity) -> Result<Client, TargetError> {
         let (chain, key) = (identity.chain.clone(), identity.key.clone_key());
         let tls = tls::config(&self.roots)?.with_client_auth_cert(chain, key).map_err(|error| {

@@ -19,9 +19,9 @@ pub struct Http {
     /// Headers beside the ones that Carillon sets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Secret>,
-    /// A text is sent as it is, anything else as JSON. A text that is a JSON object or array is
-    /// sent as `application/json` unless `headers` say otherwise. Where it is absent, `POST`, `PUT`
-    /// and `PATCH` send a JSON object that says which fire this is.
+    /// A text is sent as it is, anything else as JSON. A text that contains a JSON object or array
+    /// is sent as `application/json` unless `headers` say otherwise. If it is absent, `POST`, `PUT`
+    /// and `PATCH` send a JSON object that identifies the fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// The statuses that count as success: 200-299 unless given.
@@ -33,27 +33,27 @@ pub struct Http {
     /// How many redirects are followed: at most 5, which is also the default.
     #[serde(default = "most_redirects")]
     pub max_redirects: u8,
-    /// What becomes of the answer.
+    /// What to do with the response.
     #[serde(default, skip_serializing_if = "Answers::is_keep")]
     pub output: Answers,
     /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given. Up to
-    /// four, apart by spaces, sign at once while one replaces another.
+    /// four, separated by spaces, sign at once while one replaces another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<Secret>,
-    /// The certificate that the request shows of itself (mTLS): `{{ secrets.name }}`, of a secret
-    /// that holds the certificate, those between it and its authority, and its private key, in PEM.
+    /// The client certificate of the request (mTLS): `{{ secrets.name }}`, for a secret that
+    /// contains the certificate, the intermediate certificates, and its private key, in PEM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_certificate: Option<Secret>,
 }
 
-/// What becomes of an answer.
+/// What to do with a response.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
-    /// It is kept with the attempt.
+    /// Keep it with the attempt.
     #[default]
     Keep,
-    /// It must be a JSON object, which goes into the context of the tasks behind.
+    /// It must be a JSON object, which is merged into the context of later tasks.
     Merge,
 }
 
@@ -63,7 +63,7 @@ impl Answers {
     }
 }
 
-/// The most redirects that a target may ask to follow.
+/// Maximum number of redirects that a target may follow.
 pub(crate) const MAX_REDIRECTS: u8 = 5;
 
 fn most_redirects() -> u8 {
@@ -104,7 +104,7 @@ impl Http {
 }
 
 impl fmt::Debug for Http {
-    /// Shows of the URL only where it leads, and nothing of the body: tokens hide in both.
+    /// Shows only the origin of the URL, and nothing of the body: both may contain tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
             .field("url", &super::place::origin_of(&self.url))

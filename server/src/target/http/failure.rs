@@ -5,7 +5,7 @@ use url::Url;
 use super::place::authority;
 use crate::target::egress::NameRefused;
 
-/// Why no usable answer came.
+/// Why there was no usable response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// A step failed.
@@ -14,7 +14,8 @@ pub(super) enum Failure {
     TimeLimit(String),
 }
 
-/// Says which step of a request failed. The client's own text is left out: it repeats the URL.
+/// Names the step of a request that failed. The client's own message is left out, as it contains
+/// the URL.
 pub(super) fn explain(error: &reqwest::Error, url: &Url) -> String {
     let place = authority(url);
     if let Some(refused) = chain(error).find_map(|cause| cause.downcast_ref::<NameRefused>()) {
@@ -43,7 +44,7 @@ fn chain(error: &reqwest::Error) -> impl Iterator<Item = &Cause> {
 }
 
 fn beneath(error: &Cause) -> Option<&Cause> {
-    // An io error shows what it wraps as itself, not as its source.
+    // An io error displays the error it wraps, and does not return it as its source.
     match error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
         Some(wrapped) => Some(wrapped),
         None => error.source(),

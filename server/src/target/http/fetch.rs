@@ -11,20 +11,20 @@ use crate::target::{
     egress::{Egress, Resolver},
 };
 
-/// How long an answer may take as a whole.
+/// Timeout for a whole response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What is longer is no document that anybody asked for.
+/// A longer response cannot be an expected document.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Sends requests of the server itself to a place that its operator named: within the egress
-/// policy, without following redirects, with a limit of time and size.
+/// Sends the server's own requests to destinations that its operator configured: within the egress
+/// policy, without following redirects, with limits of time and size.
 #[derive(Debug)]
 pub struct Fetcher {
     client: Client,
     egress: Egress,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Fetched {
     /// The status.
@@ -35,7 +35,7 @@ pub struct Fetched {
     pub body: Vec<u8>,
 }
 
-/// Why nothing did. Messages read after "failed to", and name the origin only.
+/// Why there was no response. Messages read after "failed to", and name the origin only.
 #[derive(Debug, thiserror::Error)]
 #[error("ask {origin}: {problem}")]
 pub struct FetchError {
@@ -51,7 +51,7 @@ impl Fetcher {
         Ok(Self { client: factory.client()?, egress })
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     pub async fn fetch(&self, mut request: Request) -> Result<Fetched, FetchError> {
         let url = request.url().clone();
         let failed = |problem: String| FetchError { origin: origin(&url), problem };

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use super::{definition::Method, prepare::Prepared};
 use crate::{clock::Clock, target::Invocation};
 
-/// What one attempt sends, apart from where to.
+/// What one attempt sends, apart from its destination.
 #[derive(Clone)]
 pub(super) struct Message {
     pub(super) method: reqwest::Method,
-    /// Headers of our own, good for any receiver.
+    /// Headers of our own, for any receiver.
     pub(super) headers: HeaderMap,
     /// Headers that only the receiver in the definition may see.
     pub(super) private_headers: HeaderMap,
@@ -21,7 +21,7 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// Composes what this attempt sends. Fails on an idempotency key that no header can hold.
+/// Composes the message of this attempt. Fails if the idempotency key is not a valid header value.
 pub(super) fn compose(
     request: &Prepared<'_>,
     invocation: &Invocation,
@@ -46,7 +46,7 @@ pub(super) fn compose(
         }
     }
     headers.insert(IDEMPOTENCY_KEY, key);
-    // A malformed trace context is ours, not the user's: the request is sent without it.
+    // A malformed trace context is our mistake, not the user's: the request is sent without it.
     if let Some(Ok(parent)) = invocation.traceparent.as_deref().map(HeaderValue::try_from) {
         headers.insert(TRACEPARENT, parent);
     }
@@ -70,14 +70,14 @@ fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'s
     }
 }
 
-/// Whether a text is a JSON object or array: a template is how many write one. A word or a number
-/// may be JSON by chance.
+/// Whether a text is a JSON object or array, as templates often produce. A word or a number may be
+/// JSON by chance.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The body of a request whose definition has none: which fire this is.
+/// The body of a request whose definition has none: it identifies the fire.
 fn announcement(invocation: &Invocation) -> Value {
     json!({
         "id": invocation.idempotency_key,

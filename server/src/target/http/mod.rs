@@ -1,25 +1,24 @@
-//! Requests over HTTP.
+//! HTTP requests.
 //!
-//! A definition is read once into a `Prepared` request, by the same code when it is saved and
-//! when it is sent: what was accepted can be sent. One client serves all requests that show no
-//! certificate of their own; it resolves
-//! names through the egress guard, uses no proxy and follows no redirect by itself. Redirects are
-//! followed here, since each hop must be judged again and must not carry secrets to a stranger.
-//! An answer is read up to the output limit and no further. Messages and log lines name the
-//! origin of a URL only: paths and queries hold tokens.
+//! A definition is parsed into a `Prepared` request by the same code when it is saved and when it
+//! is sent: what was accepted can be sent. One client serves all requests without a client
+//! certificate; it resolves names through the egress guard, uses no proxy and does not follow
+//! redirects itself. Redirects are followed here, since each hop must be checked again and must not
+//! carry secrets to another origin. A response is read up to the output limit and no further.
+//! Messages and log lines name the origin of a URL only: paths and queries may contain tokens.
 //!
-//! - `definition`: what a user writes
+//! - `definition`: the definition that a user writes
 //! - `expected`: the set of statuses that count as success
-//! - `prepare`: reads a definition, or says which field is wrong
+//! - `prepare`: validates a definition, or names the wrong field
 //! - `message`: the headers and the body of one attempt
 //! - `client`: clients and their TLS; most requests share one
-//! - `identity`: certificates that requests show of themselves
-//! - `sender`: sends, follows redirects, keeps the time limit
-//! - `redirect`: what the next hop is and what it may carry; pure
-//! - `answer`: reads an answer within bounds and judges it
+//! - `identity`: client certificates of requests
+//! - `sender`: sends, follows redirects, enforces the time limit
+//! - `redirect`: the next hop and what it may carry; pure
+//! - `answer`: reads a response within limits and checks it
 //! - `failure`: which step failed, in words
-//! - `fetch`: requests of the server itself
-//! - `place`: what may be shown of a URL
+//! - `fetch`: the server's own requests
+//! - `place`: the parts of a URL that may be shown
 
 mod answer;
 mod client;

@@ -1,13 +1,13 @@
 use url::Url;
 
-/// Scheme, host and port of a URL: all of it that may be shown.
+/// Scheme, host and port of a URL: the only part that may be shown.
 ///
 /// Receivers put tokens into the query and the path alike, and what is shown goes to logs.
 pub(crate) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// The same of a text that may not be a URL.
+/// The same for a text that may not be a URL.
 pub(crate) fn origin_of(text: &str) -> String {
     Url::parse(text).map_or_else(|_| "(not a URL)".to_owned(), |url| origin(&url))
 }

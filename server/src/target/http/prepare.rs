@@ -7,7 +7,7 @@ use super::{
 };
 use crate::target::{Secret, TargetError, egress::Egress, signature::Signer};
 
-/// A definition that was read and found good.
+/// A validated definition.
 pub(super) struct Prepared<'a> {
     pub(super) definition: &'a Http,
     pub(super) url: Url,
@@ -15,7 +15,7 @@ pub(super) struct Prepared<'a> {
     /// The headers of the definition, marked as sensitive.
     pub(super) headers: HeaderMap,
     pub(super) signer: Option<Signer>,
-    /// Shown to the definition's own origin.
+    /// Presented only to the definition's own origin.
     pub(super) identity: Option<Identity>,
 }
 
@@ -40,7 +40,7 @@ const RESERVED: [&str; 13] = [
     "webhook-timestamp",
 ];
 
-/// Reads a definition, or says which field is wrong.
+/// Validates a definition, or names the wrong field.
 pub(super) fn prepare<'a>(
     definition: &'a Http,
     egress: &Egress,

@@ -1,4 +1,4 @@
-//! A name whose owner answers another address each time that it is asked for: DNS rebinding.
+//! A name whose owner returns another address each time: DNS rebinding.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,14 +17,14 @@ use uuid::Uuid;
 
 use super::*;
 
-/// An address of the internet, as far as the policy knows, at which nobody can be (RFC 9602).
+/// A public address, as far as the policy knows, that nobody can have (RFC 9602).
 const NOWHERE: &str = "5f00::1";
 const HERE: &str = "127.0.0.1";
-/// Leads to this machine, too, and is never reached.
+/// Also leads to this machine, and is never reached.
 const UNSPECIFIED: &str = "0.0.0.0";
 
-/// A resolver that gives the first answer first, and the last one again and again; and how often it
-/// was asked.
+/// A resolver that returns the given answers in order and repeats the last one; and how often it
+/// was queried.
 fn rebinding(egress: Egress, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>) {
     let answers: Vec<Vec<SocketAddr>> = answers
         .iter()
@@ -42,19 +42,19 @@ fn rebinding(egress: Egress, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>
     (resolver, asked)
 }
 
-/// Listens at all addresses of this machine; answers each request with `answer`, and says that one
-/// came. Gives its port.
+/// Listens on all addresses of this machine; responds to each request with `answer`, and reports
+/// that one came. Returns its port.
 async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
     let listener = TcpListener::bind((UNSPECIFIED, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (came, received) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            // Whoever connects has got through, whatever they send.
+            // Every connection counts, whatever it sends.
             let _ = came.send(());
             let mut head = [0; 4096];
             if stream.read(&mut head).await.is_ok() {
-                // It may have gone.
+                // The client may be gone.
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         }
@@ -64,7 +64,7 @@ async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
 
 const DONE: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
-/// One attempt, by a resolver of that policy.
+/// One attempt, with a resolver of that policy.
 async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usize) {
     let (resolver, asked) = rebinding(Egress::new(private), answers);
     let policy = Policy { private_addresses: private, ..Policy::default() };
@@ -82,7 +82,7 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         idempotency_key: "key".to_owned(),
         traceparent: None,
         context: json!({}),
-        // A network that drops what goes nowhere holds up the test for so long.
+        // A network that drops packets to nowhere delays the test by this time.
         timeout: Duration::from_secs(10),
         kill_grace: Duration::ZERO,
     };
@@ -95,20 +95,20 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
 #[tokio::test]
 async fn a_name_that_changes_its_mind_reaches_nothing() {
     let (port, mut received) = listener(DONE.to_owned()).await;
-    // Public when it is judged and this machine when it is connected to; or both at once.
+    // Public when it is checked and this machine when it is connected to; or both at once.
     for answers in [&[&[NOWHERE][..], &[HERE][..]][..], &[&[HERE, NOWHERE][..]][..]] {
         let (outcome, asked) = attempt(false, answers, port).await;
         let failed = matches!(outcome, Outcome::Failed { .. } | Outcome::TimedOut { .. });
         assert!(failed, "{answers:?}: {outcome:?}");
         assert_eq!(asked, 1, "what is judged is connected to: {answers:?}");
     }
-    // This machine at last: it is judged each time.
+    // This machine in the end: each address is checked.
     let (outcome, _) = attempt(false, &[&[HERE]], port).await;
     let Outcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.contains("leads to where requests may not go: 127.0.0.1 is"), "{message}");
     assert!(received.try_recv().is_err(), "somebody came");
 
-    // The listener is one that is reached where the policy says so.
+    // The listener is reached if the policy allows it.
     let (outcome, _) = attempt(true, &[&[HERE]], port).await;
     assert!(matches!(outcome, Outcome::Succeeded { .. }), "{outcome:?}");
     assert_eq!(received.recv().await, Some(()));

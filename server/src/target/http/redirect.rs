@@ -6,7 +6,7 @@ use url::Url;
 
 use super::message::Message;
 
-/// Where an answer sends us, if it does. Fails on a target that cannot be read.
+/// Where a response redirects to, if it does. Fails if the location is invalid.
 pub(super) fn location(
     from: &Url,
     status: StatusCode,
@@ -27,11 +27,11 @@ pub(super) fn location(
     Ok(Some(next))
 }
 
-/// What of a message goes to the next hop.
+/// The part of a message that is sent to the next hop.
 ///
-/// As browsers do it, 303 and, unless the method asks only, 301 and 302 turn into a `GET` without
-/// a body. Another origin is a stranger: it does not get the definition's headers, which hold
-/// credentials, nor a signature that was meant for somebody else.
+/// As in browsers, 303 and, unless the method only reads, 301 and 302 turn into a `GET` without a
+/// body. Another origin gets neither the definition's headers, which may contain credentials, nor a
+/// signature that was meant for the first one.
 pub(super) fn forward(mut message: Message, status: StatusCode, from: &Url, to: &Url) -> Message {
     let asks_only = matches!(message.method, Method::GET | Method::HEAD);
     if matches!(status.as_u16(), 301..=303) && !asks_only {

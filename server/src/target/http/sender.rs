@@ -36,7 +36,7 @@ use crate::{
 pub(in crate::target) struct Sender {
     client: Client,
     factory: ClientFactory,
-    /// Those that show a certificate.
+    /// The clients with a certificate.
     certified: Clients,
     egress: Egress,
     output_limit: usize,
@@ -58,7 +58,7 @@ impl Sender {
         Ok(Self { client, factory, certified, egress, output_limit, clock })
     }
 
-    /// The client that shows `identity`.
+    /// The client for `identity`.
     fn client_of(&self, identity: Option<&Identity>) -> Result<Client, TargetError> {
         match identity {
             None => Ok(self.client.clone()),
@@ -66,7 +66,7 @@ impl Sender {
         }
     }
 
-    /// The client that sends them.
+    /// The shared client without a certificate.
     pub(in crate::target) fn client(&self) -> &Client {
         &self.client
     }
@@ -81,7 +81,7 @@ impl Sender {
         prepare(definition, &self.egress).map(drop)
     }
 
-    /// Sends the request and judges the answer.
+    /// Sends the request and checks the response.
     pub(in crate::target) async fn execute(
         &self,
         definition: &Http,
@@ -136,7 +136,7 @@ impl Sender {
         Ok((answer, judged))
     }
 
-    /// Sends the first request and follows redirects; each hop is judged before it is taken.
+    /// Sends the first request and follows redirects; each hop is checked before it is taken.
     async fn follow(
         &self,
         first: Hop,
@@ -165,7 +165,7 @@ impl Sender {
             log.system(format!("{place} answered {status}, redirected to {}", origin(&next))).await;
             message = redirect::forward(message, status, &url, &next);
             if url.origin() != next.origin() {
-                // A stranger is shown no certificate either.
+                // Another origin does not see the certificate either.
                 client = self.client.clone();
             }
             url = next;
@@ -174,7 +174,7 @@ impl Sender {
     }
 }
 
-/// A request, where it goes and what sends it.
+/// A request, its destination, and the client for it.
 struct Hop {
     client: Client,
     url: Url,
@@ -187,7 +187,7 @@ async fn send(
     message: &Message,
     limit: &Limit<'_>,
 ) -> Result<Response, Failure> {
-    // A header of the definition replaces one of ours of the same name.
+    // A header of the definition replaces ours of the same name.
     let sending = client
         .request(message.method.clone(), url.clone())
         .headers(message.headers.clone())
@@ -201,7 +201,7 @@ async fn send(
         .map_err(|error| Failure::Step(explain(&error, url)))
 }
 
-/// Makes the answer's body the result of the attempt.
+/// Makes the response's body the result of the attempt.
 fn give_back(output: &mut Value) -> Result<(), String> {
     let truncated = output["body_truncated"] == Value::Bool(true);
     let body = output["body"].take();
@@ -231,14 +231,14 @@ impl Limit<'_> {
         self.clock.instant().saturating_duration_since(self.started)
     }
 
-    /// Waits for `future` within what is left; otherwise says in words what the limit was.
+    /// Waits for `future` within the remaining time; otherwise returns a message with the limit.
     async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
         let left = self.limit.saturating_sub(self.elapsed());
         let kept = self.clock.timeout(left, future).await;
         kept.map_err(|_| format!("within {}", Seconds(self.limit)))
     }
 
-    /// What is stored when there was no answer.
+    /// The output if there was no response.
     fn output(&self) -> Value {
         json!({ "duration_ms": millis(self.elapsed()) })
     }

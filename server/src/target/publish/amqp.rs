@@ -9,11 +9,11 @@ pub(super) const METHOD: u8 = 1;
 pub(super) const HEADER: u8 = 2;
 pub(super) const BODY: u8 = 3;
 pub(super) const HEARTBEAT: u8 = 8;
-/// The class that messages belong to.
+/// The class of messages.
 pub(super) const BASIC: u16 = 60;
-/// What a frame has beside its payload.
+/// The size of a frame without its payload.
 pub(super) const FRAME_OVERHEAD: usize = 8;
-/// The longest text that is written with its length in one byte.
+/// Maximum length of a text whose length is encoded in one byte.
 pub(super) const MAX_SHORT: usize = 255;
 
 const HEAD: usize = 7;
@@ -45,7 +45,7 @@ impl Method {
     pub(super) const CONFIRM_SELECT: Self = Self(85, 10);
 }
 
-/// A frame that was read.
+/// A received frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) kind: u8,
@@ -54,7 +54,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Which method it calls, if it calls one. Then its payload has four bytes at least.
+    /// The method that it calls, if any. Then its payload has at least four bytes.
     pub(super) fn method(&self) -> Option<Method> {
         match (self.kind, &*self.payload) {
             (METHOD, [a, b, c, d, ..]) => {
@@ -69,13 +69,13 @@ pub(super) fn broken() -> Problem {
     Problem::broken("the server does not speak AMQP 0-9-1")
 }
 
-/// How many bytes are missing of the frame that `input` begins with.
+/// How many bytes are missing from the frame at the beginning of `input`.
 pub(super) fn missing(input: &[u8]) -> Result<usize, Problem> {
     let Some(head) = input.first_chunk::<HEAD>() else { return Ok(HEAD - input.len()) };
     Ok((HEAD + size(*head)? + 1).saturating_sub(input.len()))
 }
 
-/// The frame at the beginning, and how long it is; none while it is not whole.
+/// The frame at the beginning, and its length; `None` while it is incomplete.
 pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, Problem> {
     let Some(head) = input.first_chunk::<HEAD>() else { return Ok(None) };
     let size = size(*head)?;
@@ -89,7 +89,7 @@ pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, Problem> {
 }
 
 fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, Problem> {
-    // A server that does not know this version answers with its own, which begins with a letter.
+    // A server that does not support this version answers with its own, which begins with a letter.
     let size = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| broken())?;
     if size > MAX_PAYLOAD || !matches!(kind, METHOD | HEADER | BODY | HEARTBEAT) {
         return Err(broken());
@@ -115,7 +115,7 @@ pub(super) fn message_id(header: &[u8]) -> Result<String, Problem> {
     if flags & (1 << 7) != 0 { reader.short() } else { Ok(String::new()) }
 }
 
-/// Reads what a method says.
+/// Reads the arguments of a method.
 pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Read<'a> for Reader<'a> {
@@ -157,7 +157,7 @@ impl Writer {
         writer
     }
 
-    /// A text of at most 255 bytes, which what is written has: the definition was checked.
+    /// A text of at most 255 bytes; the definition was checked for that.
     pub(super) fn short(&mut self, text: &str) -> &mut Self {
         let text = &text.as_bytes()[..text.len().min(MAX_SHORT)];
         self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).raw(text)

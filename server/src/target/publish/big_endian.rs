@@ -1,8 +1,8 @@
-//! Numbers in network byte order, written and read: what the codes of AMQP and Kafka share.
+//! Numbers in network byte order, written and read: shared by the codecs of AMQP and Kafka.
 
 use super::problem::Problem;
 
-/// Something that bytes are added to.
+/// Something to which bytes can be appended.
 pub(super) trait Write {
     fn raw(&mut self, bytes: &[u8]) -> &mut Self;
 
@@ -39,12 +39,12 @@ pub(super) trait Write {
     }
 }
 
-/// Something that bytes are taken from.
+/// Something from which bytes can be read.
 pub(super) trait Read<'a> {
-    /// What is left.
+    /// The remaining bytes.
     fn rest(&mut self) -> &mut &'a [u8];
 
-    /// What is told where too little is left.
+    /// The error if too few bytes remain.
     fn broken() -> Problem;
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {

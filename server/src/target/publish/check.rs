@@ -1,4 +1,4 @@
-//! What of a definition can be judged before anything is sent.
+//! Validates a definition before anything is sent.
 
 use reqwest::header::HeaderName;
 use url::Url;
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::target::{TargetError, egress::Egress};
 
-/// As in a request's body.
+/// The same limit as for a request's body.
 const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 32;
-/// With those of a CloudEvent these are the ten that a message of SQS may have.
+/// Together with those of a CloudEvent these are the ten that an SQS message may have.
 const MAX_SQS_HEADERS: usize = 2;
 const MAX_SERVERS: usize = 8;
-/// What is shown in the place of a secret.
+/// Shown instead of a secret.
 const MASK: &str = "***";
-/// What a protocol says of names, or a lower limit that no name needs more than.
+/// A limit of the protocols for names, or a lower one that suffices for any name.
 const MAX_NAME_BYTES: usize = 250;
 
-/// The port that a broker usually listens on.
+/// The default port of a broker.
 pub(super) fn default_port(broker: &Broker) -> u16 {
     let tls = broker.connection().is_some_and(|connection| connection.tls);
     match broker {
@@ -35,7 +35,7 @@ pub(super) fn default_port(broker: &Broker) -> u16 {
     }
 }
 
-/// Whether an event can be published as a definition says.
+/// Whether the definition can be published.
 pub(super) fn check(definition: &Publish, egress: &Egress) -> Result<(), TargetError> {
     available(&definition.to)?;
     event(&definition.event, &definition.to)?;
@@ -52,7 +52,7 @@ pub(super) fn check(definition: &Publish, egress: &Egress) -> Result<(), TargetE
     }
 }
 
-/// Whether this build can speak to a broker.
+/// Whether this build supports a broker.
 fn available(broker: &Broker) -> Result<(), TargetError> {
     let is_there = match broker {
         Broker::Kafka(_) => cfg!(feature = "kafka"),
@@ -69,7 +69,7 @@ fn available(broker: &Broker) -> Result<(), TargetError> {
     Err(TargetError::invalid(field(broker, ""), problem, "use a build with all brokers"))
 }
 
-/// Secrets that are only the mask of one, as where a shown definition is saved elsewhere.
+/// Refuses secrets that are only masks, as when a shown definition is saved elsewhere.
 fn no_masks(definition: &Publish) -> Result<(), TargetError> {
     let mut broker = definition.to.clone();
     for (name, secret) in broker.secrets_mut() {
@@ -155,7 +155,7 @@ fn event(event: &Event, broker: &Broker) -> Result<(), TargetError> {
     event.headers.iter().try_for_each(|(name, value)| header(name, value.expose()))
 }
 
-/// Headers that the event or the broker has already.
+/// Headers that the event or the broker sets itself.
 fn is_reserved(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_ours = ["ce-", "ce_", "cloudevents:", "nats-", "aws.", "amazon."]
@@ -183,7 +183,7 @@ fn header(name: &str, value: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// A text that stands in a header or a frame.
+/// A text for a header or a frame.
 fn text(field: &str, text: &str) -> Result<(), TargetError> {
     if text.is_empty() || text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
         let problem = "is empty or has a control character";
@@ -196,7 +196,7 @@ fn text(field: &str, text: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// A name of something in the broker.
+/// The name of an object in the broker.
 fn name(broker: &str, inner: &str, name: &str) -> Result<(), TargetError> {
     let field = format!("publish.to.{broker}.{inner}");
     text(&field, name)?;

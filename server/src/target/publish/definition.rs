@@ -12,28 +12,28 @@ use crate::target::Secret;
 pub struct Publish {
     /// Where it goes.
     pub to: Broker,
-    /// What it says.
+    /// The event's content.
     #[serde(default, skip_serializing_if = "Event::is_usual")]
     pub event: Event,
 }
 
-/// A broker and a place in it. In JSON an object with one key: `{"nats": {...}}`.
+/// A broker and a destination in it. In JSON an object with one key: `{"nats": {...}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Broker {
-    /// Apache Kafka and what speaks its protocol.
+    /// Apache Kafka and brokers with the same protocol.
     Kafka(Kafka),
     /// NATS JetStream.
     Nats(Nats),
-    /// RabbitMQ, by AMQP 0-9-1.
+    /// RabbitMQ, over AMQP 0-9-1.
     Rabbitmq(Rabbitmq),
-    /// A stream of Redis.
+    /// A Redis stream.
     Redis(Redis),
     /// Amazon SQS.
     Sqs(Sqs),
 }
 
-/// How the servers of a broker are reached.
+/// How to reach the servers of a broker.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BrokerConnection")]
@@ -43,36 +43,37 @@ pub struct Connection {
     /// Whether connections are encrypted, with the server's certificate checked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
-    /// Name to sign in with.
+    /// User name to sign in with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
-    /// Password to sign in with, as `{{ secrets.name }}`. Without a `username` it is a token, where
-    /// the broker knows tokens.
+    /// Password to sign in with, as `{{ secrets.name }}`. Without a `username` it is a token, if
+    /// the broker supports tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Secret>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Kafka {
-    /// How the brokers are reached; these tell where the others are.
+    /// How to reach the brokers; these report the other ones.
     pub connection: Connection,
-    /// How a `username` and `password` are proven.
+    /// The SASL mechanism for `username` and `password`.
     #[serde(default, skip_serializing_if = "Sasl::is_plain")]
     pub sasl: Sasl,
     /// Name of the topic.
     pub topic: String,
-    /// Events with the same key go to the same partition. Without a key they go to all in turn.
+    /// Events with the same key go to the same partition. Without a key they are spread
+    /// round-robin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Number of the partition, instead of the one that the key chooses.
+    /// Number of the partition, instead of the one that the key determines.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text_or_number")]
     #[schemars(with = "Option<TextOrNumber>")]
     pub partition: Option<String>,
 }
 
-/// How Kafka is told who connects.
+/// How to authenticate to Kafka.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Sasl {
@@ -97,28 +98,28 @@ impl Sasl {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Nats {
-    /// How the servers are reached.
+    /// How to reach the servers.
     pub connection: Connection,
     /// The subject, without wildcards.
     pub subject: String,
-    /// The stream that has to take it; any if there is none.
+    /// The stream that has to store it; any if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Rabbitmq {
-    /// How the servers are reached.
+    /// How to reach the servers.
     pub connection: Connection,
     /// The virtual host.
     #[serde(default = "slash", skip_serializing_if = "is_slash")]
     pub vhost: String,
-    /// The exchange; the default exchange if there is none.
+    /// The exchange; the default exchange if left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub exchange: String,
-    /// The routing key: in the default exchange the name of a queue.
+    /// The routing key: for the default exchange, the name of a queue.
     pub routing_key: String,
 }
 
@@ -130,18 +131,18 @@ fn is_slash(vhost: &str) -> bool {
     vhost == "/"
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Redis {
-    /// How the server is reached.
+    /// How to reach the server.
     pub connection: Connection,
     /// Number of the database.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub database: u16,
     /// Key of the stream.
     pub stream: String,
-    /// About how many entries the stream keeps; all if there is none.
+    /// About how many entries the stream keeps; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
 }
@@ -150,13 +151,13 @@ fn is_zero(number: &u16) -> bool {
     *number == 0
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Sqs {
-    /// Address of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`.
+    /// URL of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`.
     pub queue_url: String,
-    /// The region; needed where the address does not say it.
+    /// The region; required if the URL does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Id of the access key.
@@ -166,8 +167,8 @@ pub struct Sqs {
     /// The token that belongs to a temporary access key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_token: Option<Secret>,
-    /// For a queue whose name ends with `.fifo`: events of a group stay in order. The name of the
-    /// schedule unless given.
+    /// For a queue whose name ends with `.fifo`: events of a group stay in order. The schedule's
+    /// name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
 }
@@ -177,23 +178,23 @@ pub struct Sqs {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CloudEvent")]
 pub struct Event {
-    /// How it is written down.
+    /// How it is encoded.
     #[serde(skip_serializing_if = "Mode::is_structured")]
     pub mode: Mode,
-    /// Its type; `carillon.fire` unless given.
+    /// Its type; `carillon.fire` if left out.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Where it comes from; `/carillon/<namespace>/<schedule>` unless given.
+    /// Its source; `/carillon/<namespace>/<schedule>` if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it is about.
+    /// Its subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// What its data holds under `payload`: the task's context unless given. Texts in it may be
-    /// templates; a text that is a JSON object or array is one.
+    /// The value under `payload` in the event's data; the task's context if left out. Texts in it
+    /// may be templates; a text that contains a JSON object or array is parsed as one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Headers of the message beside those that the event has.
+    /// Headers of the message in addition to the event's own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Secret>,
 }
@@ -203,7 +204,7 @@ pub struct Event {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "CloudEventMode")]
 pub enum Mode {
-    /// The body is a JSON object that holds attributes and data.
+    /// The body is a JSON object with attributes and data.
     #[default]
     Structured,
     /// The body is the data; the attributes are headers.
@@ -234,7 +235,7 @@ impl Broker {
         }
     }
 
-    /// Its servers, as what shares their fate is told by.
+    /// Its servers, as the origin by which failures are grouped.
     pub fn origin(&self) -> Option<String> {
         match self {
             Self::Sqs(sqs) => {
@@ -247,7 +248,7 @@ impl Broker {
         }
     }
 
-    /// How its servers are reached, where that is by connections that are kept.
+    /// How to reach its servers, for brokers with persistent connections.
     pub fn connection(&self) -> Option<&Connection> {
         match self {
             Self::Kafka(kafka) => Some(&kafka.connection),
@@ -258,7 +259,7 @@ impl Broker {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn connection_mut(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Kafka(kafka) => Some(&mut kafka.connection),
@@ -285,7 +286,7 @@ impl Broker {
         }
     }
 
-    /// Whether `other` is the same broker reached in the same way: a secret that was given for one
+    /// Whether `other` is the same broker, reached in the same way: a secret that was given for one
     /// may be sent to the other.
     pub fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
@@ -300,7 +301,7 @@ impl Broker {
     }
 }
 
-/// What a number may be given as where a template may stand, too.
+/// A number, or a text that may be a template.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum TextOrNumber {

@@ -14,7 +14,7 @@ use crate::{
     target::egress::{Egress, NameRefused, Resolver},
 };
 
-/// How long one server may take to be reached and to let us in.
+/// Timeout for connecting to one server and signing in.
 pub(super) const CONNECT: Duration = Duration::from_secs(10);
 
 /// A connection to a broker, encrypted or not.
@@ -22,7 +22,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Opens connections to where the egress policy lets them go: what is judged is the address that is
+/// Opens connections where the egress policy allows it: the checked address is the one that is
 /// connected to.
 pub(super) struct Dialer {
     resolver: Resolver,
@@ -36,7 +36,7 @@ impl Dialer {
         Self { resolver, egress, tls: Arc::new(tls), clock }
     }
 
-    /// The policy that it keeps.
+    /// The policy that it enforces.
     pub(super) fn egress(&self) -> &Egress {
         &self.egress
     }
@@ -51,13 +51,13 @@ impl Dialer {
         if tls { self.encrypt(place, stream).await } else { Ok(Box::new(stream)) }
     }
 
-    /// Opens a connection that is not encrypted yet, where a protocol begins in the clear.
+    /// Opens an unencrypted connection, for protocols that begin unencrypted.
     pub(super) async fn connect(&self, place: &HostPort) -> Result<TcpStream, Problem> {
         let mut last = None;
         for address in self.addresses(place).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Without it an acknowledgement may wait for the next message.
+                    // Without it an acknowledgement may be delayed until the next message.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -68,7 +68,7 @@ impl Dialer {
         Err(Problem::broken(format!("could not connect to {place}: {cause}")))
     }
 
-    /// Encrypts it.
+    /// Encrypts a connection.
     pub(super) async fn encrypt(
         &self,
         place: &HostPort,
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Dialer {
     }
 }
 
-/// What lies beneath an error of reading or writing.
+/// The underlying cause of an error of reading or writing.
 fn root(error: &io::Error) -> String {
     let mut cause: &(dyn Error + 'static) = error;
     if let Some(inner) = error.get_ref() {
@@ -124,7 +124,7 @@ fn root(error: &io::Error) -> String {
     cause.to_string()
 }
 
-/// What is said of a connection that broke.
+/// The problem for a connection that broke.
 pub(super) fn lost(error: &io::Error) -> Problem {
     Problem::broken(format!("the connection was lost: {}", root(error)))
 }

@@ -1,4 +1,4 @@
-//! An attempt as a CloudEvent, and that as a message with headers.
+//! Builds the CloudEvent of an attempt, and from it a message with headers.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::definition::{Event, Mode};
 use crate::target::Invocation;
 
-/// A message as every broker can take it.
+/// A message in a form that fits every broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     /// The event's id: the same over all attempts.
     pub(super) id: String,
     pub(super) content_type: &'static str,
-    /// Attributes of the event that the body does not hold; each broker has its own spelling.
+    /// Attributes of the event that the body does not contain; each broker spells them differently.
     pub(super) attributes: Vec<(&'static str, String)>,
     /// Headers of the definition.
     pub(super) headers: Vec<(String, String)>,
@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const TYPE: &str = "carillon.fire";
 
-/// Makes the message of an attempt.
+/// Builds the message of an attempt.
 pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>) -> Message {
     let attributes = attributes(event, invocation, now);
     let data = json!({
@@ -79,7 +79,7 @@ fn attributes(
     attributes
 }
 
-/// A reference in the sense of RFC 3986: what stands in a name is escaped.
+/// A reference in the sense of RFC 3986: names are escaped.
 fn source(invocation: &Invocation) -> String {
     let escaped = |name: &str| -> String {
         url::form_urlencoded::byte_serialize(name.as_bytes())
@@ -93,8 +93,8 @@ fn source(invocation: &Invocation) -> String {
     }
 }
 
-/// What the definition says, or the context. A text that is a JSON object or array is one: a
-/// template is how many write them.
+/// The definition's payload, or the context. A text that contains a JSON object or array is parsed,
+/// as templates often produce one.
 fn payload(event: &Event, invocation: &Invocation) -> Value {
     match &event.payload {
         None => invocation.context.clone(),

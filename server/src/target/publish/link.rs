@@ -1,5 +1,5 @@
-//! A connection that many publish over at once: what they send is written together, and each waits
-//! for the answer to its own.
+//! A connection that many publishers use at once: their requests are written together, and each
+//! waits for its own answer.
 
 use std::{
     io,
@@ -21,48 +21,49 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// What a broker's protocol does on an open connection. It is called by one task; it never waits.
+/// A broker's protocol on an open connection. It is called by one task; it never waits.
 pub(super) trait Codec: Send + 'static {
-    /// What is sent, with a place for the answer.
+    /// A request, with a channel for its answer.
     type Request: Send + 'static;
 
-    /// Writes a request down, and keeps in mind who waits for its answer.
+    /// Encodes a request, and remembers the channel for its answer.
     fn encode(&mut self, request: Self::Request, out: &mut Vec<u8>);
 
-    /// Reads the whole answers at the beginning of `input` and says how many bytes they have.
+    /// Decodes the complete answers at the beginning of `input` and returns how many bytes they
+    /// have.
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem>;
 
-    /// Called now and then, for what keeps a connection alive.
+    /// Called periodically, to keep a connection alive.
     fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem>;
 
-    /// Whether anybody waits for an answer.
+    /// Whether no answer is outstanding.
     fn is_idle(&self) -> bool;
 
-    /// Tells all who wait that no answer comes.
+    /// Reports to all waiting requests that no answer will come.
     fn abandon(&mut self, problem: &Problem);
 }
 
-/// How often a codec is asked for what keeps a connection alive.
+/// How often `tick` is called.
 pub(super) const TICK: Duration = Duration::from_secs(5);
-/// A connection over which nothing comes for so many ticks while answers are due is given up.
+/// A connection on which nothing arrives for this many ticks while answers are due is given up.
 const SILENT_TICKS: u32 = 12;
-/// One that nobody has used for so many ticks is closed.
+/// A connection that is unused for this many ticks is closed.
 const IDLE_TICKS: u32 = 60;
-/// Requests that wait to be written.
+/// Maximum number of requests waiting to be written.
 const QUEUE: usize = 4_096;
-/// With so many bytes to write no further request is taken.
+/// With this many bytes to write no further request is accepted.
 const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
-/// A single answer is never longer.
+/// Maximum size of a single answer.
 const MAX_UNREAD: usize = 8 * 1024 * 1024;
 
-/// The end of a connection that requests are given to. The connection ends with the last of them.
+/// A handle that sends requests to the connection. The connection ends with the last handle.
 pub(super) struct Link<R> {
     requests: mpsc::Sender<R>,
     heard: Arc<AtomicU64>,
 }
 
 impl<R: Send + 'static> Link<R> {
-    /// Begins to work on an open connection.
+    /// Starts to serve an open connection.
     pub(super) fn start<C: Codec<Request = R>>(
         stream: Box<dyn Stream>,
         codec: C,
@@ -86,17 +87,17 @@ impl<R: Send + 'static> Link<R> {
         Self { requests, heard }
     }
 
-    /// Gives a request to the connection.
+    /// Sends a request to the connection.
     pub(super) async fn send(&self, request: R) -> Result<(), Problem> {
         self.requests.send(request).await.map_err(|_| Problem::unsent())
     }
 
-    /// Whether requests are taken.
+    /// Whether it accepts requests.
     pub(super) fn is_open(&self) -> bool {
         !self.requests.is_closed()
     }
 
-    /// How often anything came: who has waited in vain compares.
+    /// How often anything was received: a caller that timed out compares it.
     pub(super) fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
@@ -110,7 +111,7 @@ struct Driver<C> {
     heard: Arc<AtomicU64>,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// How much of `output` is written.
+    /// How much of `output` has been written.
     written: usize,
     must_flush: bool,
 }
@@ -118,13 +119,13 @@ struct Driver<C> {
 impl<C: Codec> Driver<C> {
     async fn run(mut self, mut requests: mpsc::Receiver<C::Request>) {
         let problem = self.work(&mut requests).await;
-        // Nobody is to give a request to what is over.
+        // No request must be sent to a closed connection.
         requests.close();
         self.codec.abandon(&problem);
         let _ = self.clock.timeout(TICK, self.writer.shutdown()).await;
     }
 
-    /// Goes on until the connection breaks or is not needed any more.
+    /// Runs until the connection breaks or is no longer needed.
     async fn work(&mut self, requests: &mut mpsc::Receiver<C::Request>) -> Problem {
         let (mut silent, mut unused) = (0, 0);
         let clock = self.clock.clone();
@@ -188,7 +189,7 @@ impl<C: Codec> Driver<C> {
         }
     }
 
-    /// Writes down what waits, to be sent in as few pieces as possible.
+    /// Encodes all waiting requests, to send them in as few pieces as possible.
     fn give(&mut self, first: C::Request, requests: &mut mpsc::Receiver<C::Request>) {
         self.codec.encode(first, &mut self.output);
         while self.output.len() < MAX_UNWRITTEN
@@ -208,8 +209,7 @@ impl<C: Codec> Driver<C> {
     }
 }
 
-/// Writes some of the bytes; where there are none left, sees to it that they are on their way. It may
-/// be dropped while it waits: nothing is lost by that.
+/// Writes some of the bytes; if there are none left, flushes them. It is cancel-safe.
 async fn write(writer: &mut WriteHalf<Box<dyn Stream>>, bytes: &[u8]) -> io::Result<usize> {
     if bytes.is_empty() { writer.flush().await.map(|()| 0) } else { writer.write(bytes).await }
 }

@@ -1,4 +1,4 @@
-//! In the place of brokers that this build leaves out. A definition that names one is refused before.
+//! Replaces brokers that this build leaves out. A definition that names one is refused earlier.
 
 use std::sync::Arc;
 

@@ -1,28 +1,28 @@
-//! Events to brokers, as CloudEvents 1.0.
+//! Publishes events to brokers, as CloudEvents 1.0.
 //!
-//! An attempt succeeds once the broker has acknowledged the event: a broker that is away, refuses it
-//! or does not answer within the task's timeout fails the attempt, and the task's retry policy
-//! decides about the next. All attempts carry the same event id. What is sent a second time is
-//! either known to be unsent or numbered so that the broker knows it (Kafka): an event is doubled by
-//! a recorded attempt or not at all.
+//! An attempt succeeds once the broker has acknowledged the event. A broker that is unreachable,
+//! refuses the event or does not answer within the task's timeout fails the attempt, and the task's
+//! retry policy decides about the next. All attempts have the same event id. An event is sent a
+//! second time only if it is known to be unsent, or numbered so that the broker recognises it
+//! (Kafka): only a recorded attempt can duplicate an event.
 //!
-//! The protocols are spoken here, as far as a publisher needs them, over connections that one
-//! `Dialer` opens: so one policy says where they go and whom they trust
-//! (docs/decisions/0080). Connections are shared by all tasks that reach a broker in the same way,
-//! and made again when they break.
+//! The protocols are implemented here, as far as a publisher needs them, over connections that one
+//! `Dialer` opens: so one policy decides where they go and which authorities they trust
+//! (docs/decisions/0080). Tasks with the same connection settings share a connection, which is
+//! reopened when it breaks.
 //!
-//! - `definition`: what a user writes
-//! - `check`: what is wrong with it
-//! - `event`: an attempt as a CloudEvent
-//! - `publisher`: carries an attempt out, within its time limit
+//! - `definition`: the definition that a user writes
+//! - `check`: validates it
+//! - `event`: builds the CloudEvent of an attempt
+//! - `publisher`: carries out an attempt, within its time limit
 //! - `pool`: the shared connections
-//! - `report`: how they fare, for health and metrics
-//! - `dial`: opens connections; `place`: where to
-//! - `link`: works on an open connection
+//! - `report`: the state of the connections, for health and metrics
+//! - `dial`: opens connections; `place`: host and port of a server
+//! - `link`: multiplexes requests over an open connection
 //! - `kafka`, `nats`, `rabbitmq` (`amqp`: its frames), `redis`, `sqs`: the brokers
-//! - `big_endian`: numbers as AMQP and Kafka write them
-//! - `queue`: what the address of a queue tells
-//! - `missing`: in the place of brokers that a build leaves out
+//! - `big_endian`: numbers as AMQP and Kafka encode them
+//! - `queue`: what the URL of an SQS queue reveals
+//! - `missing`: replaces brokers that a build leaves out
 //! - `problem`: why an event was not published
 
 #[cfg(feature = "rabbitmq")]

@@ -1,4 +1,4 @@
-//! NATS JetStream: a message with a place for the answer, in which a stream says that it has it.
+//! NATS JetStream: a message with a reply subject, on which a stream acknowledges it.
 //!
 //! `Nats-Msg-Id` is the event's id, so within the stream's window for duplicates a repetition is
 //! acknowledged and not stored again.
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::random;
 
-/// What a server says of itself first.
+/// The server's first message about itself.
 #[derive(Deserialize)]
 struct Info {
     #[serde(default)]
@@ -39,7 +39,7 @@ fn usual_payload() -> usize {
     1024 * 1024
 }
 
-/// No first line is longer.
+/// Maximum length of the first line.
 const MAX_INFO: u64 = 64 * 1024;
 
 /// Connects and signs in.
@@ -51,7 +51,8 @@ pub(super) async fn connect(
     let refused =
         |text: String| Problem::broken(format!("{place} did not let us in: {}", text.trim()));
     let mut plain = dialer.connect(place).await?;
-    // The server begins in the clear. Byte by byte: what follows may be encrypted already.
+    // The server begins unencrypted. Read byte by byte, as the following bytes may be encrypted
+    // already.
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
         line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
@@ -89,7 +90,7 @@ pub(super) async fn connect(
             _ => return Err(refused(line)),
         }
     }
-    // It waits for us now: nothing is left in the buffer.
+    // The server waits for us now: nothing is left in the buffer.
     let codec = Protocol { inbox, next: 0, waiting: HashMap::new(), pings: 0 };
     let link = Link::start(stream.into_inner(), codec, dialer.clock.clone());
     Ok(Arc::new(NatsSession { link, max_payload: info.max_payload }))
@@ -163,12 +164,12 @@ fn headers(nats: &Nats, message: &Message) -> Vec<u8> {
     headers.into_bytes()
 }
 
-/// The names of schedules are texts of people.
+/// Names of schedules are free text.
 fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
 }
 
-/// Reads what a stream says.
+/// Parses a stream's acknowledgement.
 fn acknowledged(answer: &Answer, subject: &str) -> Result<Value, Problem> {
     #[derive(Deserialize)]
     struct Ack {
@@ -205,14 +206,14 @@ struct Asked {
     reply: oneshot::Sender<Result<Answer, Problem>>,
 }
 
-/// A message that came to our inbox.
+/// A message received on our inbox.
 struct Answer {
     headers: Vec<u8>,
     body: Vec<u8>,
 }
 
 impl Answer {
-    /// The server's own word for that nobody is there.
+    /// The server's status for "no responders".
     fn is_nobody(&self) -> bool {
         self.headers.starts_with(b"NATS/1.0 503")
     }
@@ -222,7 +223,7 @@ struct Protocol {
     inbox: String,
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>,
-    /// Pings that were not answered.
+    /// The number of unanswered pings.
     pings: u32,
 }
 
@@ -237,7 +238,7 @@ impl Codec for Protocol {
         for part in [line.as_bytes(), &headers, &body, b"\r\n"] {
             out.extend(part);
         }
-        // Whoever has gone waits for nothing: the table must not grow with a server that is silent.
+        // Callers that are gone wait for nothing: the table must not grow if a server stays silent.
         if self.waiting.len() > 1_024 && number.is_multiple_of(1_024) {
             self.waiting.retain(|_, waiting| !waiting.is_closed());
         }
@@ -259,7 +260,7 @@ impl Codec for Protocol {
                 Some("PING") => out.extend(b"PONG\r\n"),
                 Some("PONG") => self.pings = 0,
                 Some("INFO" | "+OK") | None => {}
-                // It says what it does not like of one message, and goes on.
+                // The server reports a problem with one message, and continues.
                 Some("-ERR") if line.contains("Permissions Violation") => self.refuse(&line),
                 Some("-ERR") => return Err(Problem::broken(line["-ERR".len()..].trim())),
                 Some(word @ ("MSG" | "HMSG")) => {
@@ -320,7 +321,7 @@ impl Codec for Protocol {
 }
 
 impl Protocol {
-    /// The server names the subject, and not the message: all that wait are told.
+    /// The server names the subject, not the message: all waiting requests fail.
     fn refuse(&mut self, line: &str) {
         let problem = Problem::refused(line["-ERR".len()..].trim());
         for (_, waiting) in self.waiting.drain() {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use url::Host;
 
-/// A server: what a name or an address stands for, and a port.
+/// A server: a host name or an address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct HostPort {
     pub(super) host: Host,
@@ -10,7 +10,7 @@ pub(super) struct HostPort {
 }
 
 impl HostPort {
-    /// Reads `host` or `host:port`.
+    /// Parses `host` or `host:port`.
     pub(super) fn read(text: &str, default_port: u16) -> Result<Self, String> {
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => {

@@ -1,5 +1,5 @@
-//! The connections to brokers, shared by all that publish in the same way to the same place. One
-//! that broke is made again by whoever needs it next.
+//! The connections to brokers, shared by all tasks with the same connection settings. A broken one
+//! is reopened by the next attempt that needs it.
 
 use std::{
     collections::HashMap,
@@ -44,22 +44,22 @@ use super::redis;
 /// An open connection to a broker.
 #[async_trait]
 pub(super) trait Session: Send + Sync {
-    /// Hands an event over; ends when the broker has acknowledged it. Says where it came to lie.
+    /// Publishes an event; returns when the broker has acknowledged it, with where it was stored.
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem>;
 
-    /// Whether more can be handed over.
+    /// Whether it accepts more events.
     fn is_open(&self) -> bool;
 
-    /// Changes when anything comes over the connection.
+    /// Changes when anything is received on the connection.
     fn heard(&self) -> u64;
 }
 
-/// What tells connections apart, with the secrets in it.
+/// What distinguishes connections, including the secrets.
 type Key = [u8; 32];
 
-/// So many different ones are kept at most.
+/// Maximum number of different connections.
 const MAX_LINKS: usize = 1_000;
-/// One that was not used for so long is forgotten.
+/// A connection that was not used for this long is dropped.
 const FORGET: Duration = Duration::from_secs(600);
 
 pub(super) struct Pool {
@@ -68,12 +68,12 @@ pub(super) struct Pool {
     counted: Counted,
 }
 
-/// A connection with its past.
+/// A connection with its history.
 pub(super) struct Shared {
     broker: &'static str,
     place: String,
     session: tokio::sync::Mutex<Option<Arc<dyn Session>>>,
-    /// How many times making it was tried.
+    /// How often connecting was tried.
     tries: AtomicU64,
     state: Mutex<State>,
 }
@@ -97,7 +97,7 @@ impl Pool {
         &self.counted
     }
 
-    /// The connection for a broker as a definition reaches it, made or not.
+    /// The shared connection for a definition's broker, open or not.
     pub(super) fn link(&self, broker: &Broker) -> Result<Arc<Shared>, Problem> {
         let now = self.dialer.clock.instant();
         let key = key(broker);
@@ -122,8 +122,8 @@ impl Pool {
         Ok(link)
     }
 
-    /// Its open connection; makes one if there is none. Those who wait while one is made share what
-    /// becomes of it.
+    /// Its open session; connects if there is none. Callers that wait during a connection attempt
+    /// share its result.
     pub(super) async fn session(
         &self,
         link: &Shared,
@@ -158,7 +158,7 @@ impl Pool {
         }
     }
 
-    /// Uses a connection no longer over which nothing comes.
+    /// Stops using a connection on which nothing is received.
     pub(super) async fn give_up(&self, link: &Shared, silent: &Arc<dyn Session>) {
         let mut session = link.session.lock().await;
         if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, silent)) {
@@ -201,7 +201,7 @@ impl Pool {
         }
     }
 
-    /// The connections that there are, and how those fare that are in use.
+    /// The state of all connections that are in use.
     pub(super) fn reports(&self) -> Vec<BrokerReport> {
         let now = self.dialer.clock.instant();
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,7 +209,7 @@ impl Pool {
             let state = link.state();
             let open = match link.session.try_lock() {
                 Ok(session) => session.as_ref().is_some_and(|session| session.is_open()),
-                // Somebody is at work on it.
+                // A task is using it right now.
                 Err(_) => state.is_open,
             };
             BrokerReport {
@@ -221,7 +221,7 @@ impl Pool {
                 }),
             }
         };
-        // What nobody uses any more is nobody's trouble.
+        // A broker that is no longer used is not a problem.
         let is_used = |link: &&Arc<Shared>| now.duration_since(link.state().used) < FORGET;
         links.values().filter(is_used).map(report).collect()
     }
@@ -244,7 +244,7 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-/// Everything that a connection depends on. It is a digest, as there are secrets in it.
+/// Everything that a connection depends on. It is a digest, as it includes secrets.
 fn key(broker: &Broker) -> Key {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {

@@ -1,20 +1,20 @@
 use std::fmt;
 
-/// Why an event was not published, or not known to be.
+/// Why an event was not published, or is not known to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     text: String,
     kind: Kind,
 }
 
-/// What a problem says of the message and of the connection.
+/// What a problem means for the message and the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The broker refused it, or the message is invalid; the connection is still usable.
     Refused,
     /// The connection broke before anything of the message was sent.
     Unsent,
-    /// The connection broke, or could not be made.
+    /// The connection broke, or could not be opened.
     Broken,
 }
 
@@ -24,7 +24,7 @@ impl Problem {
         Self { text: text.into(), kind: Kind::Refused }
     }
 
-    /// There is no connection, or none any more.
+    /// There is no connection, or no longer one.
     pub(super) fn broken(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Broken }
     }
@@ -35,7 +35,7 @@ impl Problem {
         Self { text, kind: Kind::Unsent }
     }
 
-    /// Whether sending it once more cannot double it.
+    /// Whether sending the message again cannot duplicate it.
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent
     }

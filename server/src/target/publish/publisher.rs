@@ -33,7 +33,7 @@ use super::missing::Queues;
 #[cfg(feature = "sqs")]
 use super::sqs::Queues;
 
-/// No event is larger, whatever a broker takes.
+/// Maximum size of an event, whatever a broker accepts.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Publishes events.
@@ -51,7 +51,7 @@ enum Failure {
 }
 
 impl Publisher {
-    /// A publisher for `policy`, whose requests go by `client`, and that trusts `roots`.
+    /// A publisher for `policy`, with `client` for its requests, that trusts `roots`.
     pub(in crate::target) fn new(
         policy: &Policy,
         client: Client,
@@ -69,12 +69,12 @@ impl Publisher {
         check(definition, self.pool.dialer().egress())
     }
 
-    /// How the connections fare.
+    /// The state of the connections.
     pub(in crate::target) fn reports(&self) -> Vec<BrokerReport> {
         self.pool.reports()
     }
 
-    /// What was published since the start.
+    /// Counts of published events since the start.
     pub(in crate::target) fn counts(&self) -> Vec<BrokerCounts> {
         self.pool.counted().all(&self.pool.reports())
     }
@@ -133,7 +133,8 @@ impl Publisher {
             return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
-        // One that broke a moment ago is noticed when it is used: nothing was sent over it then.
+        // A connection that broke a moment ago is noticed when it is used: nothing was sent over it
+        // then.
         match self.over(&link, &definition.to, &message, &limit).await? {
             Err(problem) if problem.is_unsent() => {
                 let again = self.over(&link, &definition.to, &message, &limit).await?;
@@ -158,7 +159,7 @@ impl Publisher {
         let heard = session.heard();
         let what = || format!("{} did not acknowledge the event", link.place());
         let published = limit.keep(session.publish(broker, message), what).await;
-        // Over a connection that was silent all the time the next attempts would wait in vain, too.
+        // On a connection that was silent all the time, the next attempts would wait in vain, too.
         if published.is_err() && session.heard() == heard {
             self.pool.give_up(link, &session).await;
         }
@@ -178,7 +179,8 @@ struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// Waits for `future` within what is left; otherwise says `what` was not done.
+    /// Waits for `future` within the remaining time; otherwise returns a message that `what` was
+    /// not done.
     async fn keep<F: Future>(
         &self,
         future: F,

@@ -1,10 +1,10 @@
-//! What the address of a queue of SQS tells.
+//! What the URL of an SQS queue reveals.
 
 use url::Url;
 
 use super::definition::Sqs;
 
-/// The region that a definition names, or its address.
+/// The region in a definition, or in its URL.
 pub(super) fn region(sqs: &Sqs) -> Option<String> {
     if let Some(region) = sqs.region.as_deref().filter(|region| is_region(region)) {
         return Some(region.to_owned());
@@ -20,7 +20,7 @@ fn is_region(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Whether the queue keeps an order.
+/// Whether the queue preserves order.
 pub(super) fn is_fifo(sqs: &Sqs) -> bool {
     sqs.queue_url.ends_with(".fifo")
 }

@@ -1,8 +1,8 @@
 //! RabbitMQ by AMQP 0-9-1, with publisher confirms.
 //!
-//! A message that no queue takes is returned (`mandatory`) and so is refused; all are persistent.
-//! Each exchange has a channel of its own: an exchange that is not there closes its channel, and
-//! with it what was sent over that, but nothing else.
+//! A message that reaches no queue is returned (`mandatory`) and thereby refused; all are
+//! persistent. Each exchange has its own channel: a missing exchange closes its channel, with what
+//! was sent over that, but affects nothing else.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,9 +28,9 @@ use super::{
     problem::Problem,
 };
 
-/// The larger of two spans between signs of life that server and client agree on, in seconds.
+/// Our heartbeat interval in seconds; the client and the server agree on the larger of theirs.
 const HEARTBEAT: u16 = 20;
-/// No frame of ours is larger, whatever the server takes.
+/// Maximum size of our frames, whatever the server accepts.
 const MAX_FRAME: u32 = 128 * 1024;
 
 /// Connects and signs in.
@@ -93,11 +93,11 @@ async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), Problem>
     stream.flush().await.map_err(|error| lost(&error))
 }
 
-/// Reads frames until that method comes.
+/// Reads frames until that method arrives.
 async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, Problem> {
     let mut input = Vec::new();
     loop {
-        // Byte by byte at the end of a frame: what comes behind belongs to the link.
+        // Byte by byte at the end of a frame: the following bytes belong to the link.
         let want = amqp::missing(&input)?;
         if want > 0 {
             let from = input.len();
@@ -114,7 +114,7 @@ async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, P
     }
 }
 
-/// What the server says when it closes a connection or a channel.
+/// The server's message when it closes a connection or a channel.
 fn closed(frame: &Frame) -> Result<Problem, Problem> {
     let mut reader = Reader::new(&frame.payload[4..]);
     let (code, text) = (reader.u16()?, reader.short()?);
@@ -189,12 +189,12 @@ struct Waiting {
     reply: oneshot::Sender<Result<(), Problem>>,
 }
 
-/// A channel: what is sent over it has numbers from 1 on.
+/// A channel: its messages are numbered from 1.
 struct Channel {
     exchange: String,
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
-    /// Why the message is returned whose content comes next.
+    /// The reason of a returned message whose content follows.
     returning: Option<String>,
 }
 
@@ -203,11 +203,11 @@ struct Protocol {
     channel_max: u16,
     channels: HashMap<u16, Channel>,
     by_exchange: HashMap<String, u16>,
-    /// Numbers that were used and are free again.
+    /// Channel numbers that are free again.
     free: Vec<u16>,
-    /// Why the server takes nothing now.
+    /// Why the server currently accepts nothing.
     blocked: Option<String>,
-    /// Ticks since anything came.
+    /// Ticks since anything was received.
     silent: u32,
 }
 
@@ -255,7 +255,7 @@ impl Codec for Protocol {
 
     fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
         self.silent += 1;
-        // As it is called every five seconds.
+        // This is called every five seconds.
         if self.silent > 2 * u32::from(HEARTBEAT) / 5 {
             return Err(Problem::broken("the broker does not answer any more"));
         }
@@ -275,8 +275,8 @@ impl Codec for Protocol {
 }
 
 impl Protocol {
-    /// The number of the channel for an exchange; opens one where there is none. What follows need
-    /// not wait for that: the server does one after the other.
+    /// The channel number for an exchange; opens a channel if there is none. The following frames
+    /// need not wait for that: the server handles them in order.
     fn channel(&mut self, exchange: &str, out: &mut Vec<u8>) -> Option<u16> {
         if let Some(number) = self.by_exchange.get(exchange) {
             return Some(*number);
@@ -350,7 +350,7 @@ impl Protocol {
 }
 
 impl Channel {
-    /// Tells those that wait for a number, or for one up to it.
+    /// Settles the message with a number, or all up to it.
     fn settle(&mut self, number: u64, is_for_all: bool, why_not: Option<&str>) {
         let settled = if is_for_all {
             let later = self.waiting.split_off(&number.saturating_add(1));
@@ -364,7 +364,7 @@ impl Channel {
         }
     }
 
-    /// Reads whose message it is that comes back; its confirmation follows.
+    /// Identifies the returned message; its confirmation follows.
     fn returned(&mut self, header: &Frame) -> Result<(), Problem> {
         let Some(why) = self.returning.take() else { return Ok(()) };
         let id = amqp::message_id(&header.payload)?;

@@ -1,4 +1,4 @@
-//! Redis Streams: `XADD`, of which the answer is the entry's id.
+//! Redis Streams: `XADD`, whose answer is the entry's id.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -51,7 +51,7 @@ impl RedisSession {
     async fn ask<'a>(&self, words: impl IntoIterator<Item = &'a [u8]>) -> Result<String, Problem> {
         let (reply, answer) = oneshot::channel();
         self.link.send(Asked { command: command(words), reply }).await?;
-        // What was never written down is dropped unanswered.
+        // A request that was never encoded is dropped without an answer.
         answer.await.unwrap_or_else(|_| Err(Problem::unsent()))
     }
 }
@@ -92,7 +92,7 @@ impl Session for RedisSession {
     }
 }
 
-/// A command, written down.
+/// Encodes a command.
 fn command<'a>(words: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let words: Vec<&[u8]> = words.into_iter().collect();
     let mut out = format!("*{}\r\n", words.len()).into_bytes();
@@ -130,11 +130,11 @@ impl Codec for Resp {
             let Some(waiting) = self.waiting.pop_front() else {
                 return Err(Problem::broken("the server answers what nobody has asked"));
             };
-            // A server that lost its role takes nothing any more; another may have it.
+            // A server that lost its role accepts nothing any more; another may have taken over.
             let is_over = answer.as_ref().is_err_and(|error| {
                 ["READONLY", "LOADING", "MASTERDOWN"].iter().any(|word| error.starts_with(word))
             });
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = waiting.send(answer.map_err(Problem::refused));
             if is_over {
                 return Err(Problem::broken("the server does not take events now"));
@@ -160,7 +160,7 @@ impl Codec for Resp {
 
 type Answer = Result<String, String>;
 
-/// The answer at the beginning, and how long it is; none while it is not whole.
+/// The answer at the beginning, and its length; `None` while it is incomplete.
 fn read(input: &[u8]) -> Result<Option<(Answer, usize)>, Problem> {
     let broken = || Problem::broken("the server does not speak as Redis does");
     let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else {

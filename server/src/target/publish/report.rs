@@ -5,7 +5,7 @@ use std::{
 
 use crate::telemetry::BrokerCounts;
 
-/// How a connection to a broker fares.
+/// The state of a connection to a broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerReport {
     /// Name of the broker's kind.
@@ -18,10 +18,10 @@ pub struct BrokerReport {
     pub failing: Option<(Duration, String)>,
 }
 
-/// The kinds of brokers, in their order.
+/// The kinds of brokers, in alphabetical order.
 const KINDS: [&str; 5] = ["kafka", "nats", "rabbitmq", "redis", "sqs"];
 
-/// Counts what is published.
+/// Counts published events.
 #[derive(Debug, Default)]
 pub(super) struct Counted([Counts; KINDS.len()]);
 
@@ -46,7 +46,7 @@ impl Counted {
         }
     }
 
-    /// The counts of all kinds, with what `reports` say of their connections.
+    /// The counts of all kinds, combined with the state of their connections in `reports`.
     pub(super) fn all(&self, reports: &[BrokerReport]) -> Vec<BrokerCounts> {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let counts = |(broker, counts): (&'static str, &Counts)| {

@@ -1,4 +1,4 @@
-//! Amazon SQS: `SendMessage` by its JSON protocol, signed.
+//! Amazon SQS: signed requests `SendMessage` of its JSON protocol.
 
 mod sign;
 
@@ -16,12 +16,12 @@ use super::{
 };
 use sign::{Keys, sign};
 
-/// No answer is longer.
+/// Maximum size of an answer.
 const MAX_ANSWER: usize = 64 * 1024;
 const ACTION: &str = "AmazonSQS.SendMessage";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// Sends to queues, over the connections that requests share.
+/// Sends to queues, over the connections of HTTP requests.
 #[derive(Debug)]
 pub(super) struct Queues {
     client: Client,
@@ -32,7 +32,7 @@ impl Queues {
         Self { client }
     }
 
-    /// Hands an event over. Those of `group` stay in order, where the queue keeps one.
+    /// Sends an event. Events of a `group` stay in order, if the queue preserves order.
     pub(super) async fn send(
         &self,
         sqs: &Sqs,
@@ -95,7 +95,7 @@ fn body(sqs: &Sqs, message: &Message, group: &str) -> Value {
     body
 }
 
-/// Ids have a few signs and 128 of them at most: what has others is told apart by a digest.
+/// Ids may have at most 128 characters of a limited set: others are replaced by a digest.
 fn identifier(text: &str) -> String {
     let is_known = |byte: u8| byte.is_ascii_graphic();
     if text.len() <= 128 && text.bytes().all(is_known) {
@@ -119,7 +119,7 @@ fn acknowledged(answer: &[u8]) -> Option<Value> {
     Some(output)
 }
 
-/// What a refusal says.
+/// The message of a refusal.
 fn said(answer: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
         return "without a reason".to_owned();

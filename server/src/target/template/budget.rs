@@ -1,6 +1,6 @@
-//! What filling in the templates of one target may cost. The library counts steps, and a step may
-//! be a small one or go through a large text: so filters and what they make are charged by the
-//! byte, and the larger the values are, the fewer the steps.
+//! The budget for rendering the templates of one target. The library counts steps, and a step may
+//! be small or process a large text: so filters and their results are charged by the byte, and the
+//! larger the values are, the fewer the steps.
 
 use std::sync::{
     Arc,
@@ -9,22 +9,23 @@ use std::sync::{
 
 use minijinja::{Error, ErrorKind};
 
-/// How many bytes the filters and outputs of one target may go through together.
+/// Maximum number of bytes that the filters and outputs of one target may process together.
 pub(super) const MAX_WORK_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How many steps one template may take.
+/// Maximum number of steps of one template.
 const MAX_STEPS: u64 = 20_000;
 
-/// How many steps all templates of one target may take.
+/// Maximum number of steps of all templates of one target.
 const MAX_TARGET_STEPS: u64 = 200_000;
 
-/// What steps may go through: each may compare, slice or join values as large as all there are.
+/// The bytes that steps may process: each may compare, slice or join values as large as all
+/// together.
 const STEP_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Steps that any template may take, however large its values are.
 const MIN_STEPS: u64 = 1_000;
 
-/// What is left of the budget of one target.
+/// The remaining budget of one target.
 #[derive(Debug)]
 pub(super) struct Budget {
     work: AtomicU64,
@@ -35,7 +36,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// For values of `bytes`. Setting `stop` ends the work at its next charge.
+    /// A budget for values of `bytes`. Setting `stop` ends the work at its next charge.
     pub(super) fn new(bytes: u64, stop: Arc<AtomicBool>) -> Self {
         let fit = STEP_BYTES / bytes.max(1);
         Self {
@@ -47,7 +48,7 @@ impl Budget {
         }
     }
 
-    /// Takes `bytes` off, or says that they are not there.
+    /// Charges `bytes`, or fails if they exceed the budget.
     pub(super) fn charge(&self, bytes: usize) -> Result<(), Error> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let left = self.work.load(Ordering::Relaxed);
@@ -61,7 +62,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Whether more work was asked for than there is.
+    /// Whether the budget was exceeded.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -70,12 +71,12 @@ impl Budget {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The steps that the next template may take.
+    /// The steps available for the next template.
     pub(super) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed).min(self.most_steps)
     }
 
-    /// Takes off the steps that a template took.
+    /// Charges the steps that a template took.
     pub(super) fn stepped(&self, steps: u64) {
         let left = self.steps.load(Ordering::Relaxed);
         self.steps.store(left.saturating_sub(steps), Ordering::Relaxed);

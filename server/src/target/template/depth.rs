@@ -1,15 +1,15 @@
-//! How deep a template nests, told from its tokens. The library parses, compiles and drops a
-//! template by recursion: what is too deep must not reach it.
+//! Computes how deep a template nests, from its tokens. The library parses, compiles and drops a
+//! template recursively: one that nests too deep must not reach it.
 //!
-//! The figure is a bound and no exact depth: it is never less than the depth of the tree that the
-//! parser builds.
+//! The result is an upper bound, not the exact depth: it is never less than the depth of the tree
+//! that the parser builds.
 
 use super::tokens::{Kind, Part, Token};
 
-/// How deep blocks, brackets and rows of operators may nest together.
+/// Maximum depth of blocks, brackets and chains of operators together.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// The first part at which a template is deeper than the limit.
+/// The first part at which a template exceeds the limit.
 pub(super) fn too_deep<'p, 'a>(parts: &'p [Part<'a>]) -> Option<&'p Part<'a>> {
     let mut blocks = Blocks::default();
     parts.iter().find(|part| {
@@ -18,7 +18,7 @@ pub(super) fn too_deep<'p, 'a>(parts: &'p [Part<'a>]) -> Option<&'p Part<'a>> {
     })
 }
 
-/// The blocks that are open. Each `elif` nests in the one before it.
+/// The open blocks. Each `elif` nests in the one before it.
 #[derive(Default)]
 struct Blocks {
     open: Vec<usize>,
@@ -44,14 +44,14 @@ impl Blocks {
     }
 }
 
-/// What is known of one level of brackets, since its last comma.
+/// The state of one level of brackets, since its last comma.
 #[derive(Default)]
 struct Level {
     /// Operators between operands, and signs before them.
     operators: usize,
-    /// What stands behind the operand at hand: members, calls, filters, tests.
+    /// The number of members, calls, filters and tests after the current operand.
     behind: usize,
-    /// The deepest bracket of the operand at hand.
+    /// The deepest bracket of the current operand.
     inside: usize,
     /// The deepest operand.
     operand: usize,
@@ -98,7 +98,7 @@ fn depth(tokens: &[Token<'_>]) -> usize {
             }
             Kind::Mark(',' | ':') => level.next_element(),
             Kind::Mark('.' | '|') | Kind::Word("is") => level.behind += 1,
-            // A sign or a negation may stand before its operand or between two.
+            // A sign or a negation may be before its operand or between two.
             Kind::Mark('-') | Kind::Word("not") => level.operators += 1,
             Kind::Mark(_) | Kind::Word("and" | "or" | "in" | "if" | "else") => {
                 level.next_operand();

@@ -1,10 +1,10 @@
-//! What is wrong with a template, in words.
+//! Describes what is wrong with a template.
 
 use minijinja::{Error, ErrorKind};
 
 use super::super::TargetError;
 
-/// How much of a template an error shows.
+/// How many characters of a template an error shows.
 const SHOWN: usize = 40;
 
 /// What is wrong with a template: where, what, and what to do.
@@ -13,7 +13,7 @@ pub(super) struct Fault {
     pub(super) line: usize,
     pub(super) problem: String,
     pub(super) help: &'static str,
-    /// The beginning of what is wrong.
+    /// The beginning of the wrong part.
     shown: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl Fault {
         Self { problem, ..self }
     }
 
-    /// The same with the beginning of `text`, which is what is wrong.
+    /// The same, showing the beginning of `text`, the wrong part.
     pub(super) fn showing(self, text: &str) -> Self {
         let start: String = text.chars().take(SHOWN).collect();
         let dots = if start.len() < text.len() { "..." } else { "" };
@@ -43,7 +43,7 @@ impl Fault {
     }
 }
 
-/// Whether the text in a field may be a secret, and is not shown.
+/// Whether the text in a field may be a secret, and must not be shown.
 fn holds_secrets(field: &str) -> bool {
     const HOLDING: [&str; 7] = [
         "http.headers.",
@@ -57,8 +57,8 @@ fn holds_secrets(field: &str) -> bool {
     HOLDING.iter().any(|start| field.starts_with(start))
 }
 
-/// What an error may say. Its own words are repeated only where they cannot hold a value of the
-/// context: some values are secrets.
+/// An error for a failed template. The library's message is included only if it cannot contain a
+/// value of the context: some values are secrets.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds of errors")]
 pub(super) fn fault(error: &Error) -> Fault {
     let line = error.line().unwrap_or(1);
@@ -80,7 +80,7 @@ pub(super) fn fault(error: &Error) -> Fault {
             let problem = "it takes more steps than the size of its values allows".to_owned();
             Fault::new(line, problem, "loop over less")
         }
-        // Others say what they were given.
+        // Other messages contain their arguments.
         _ => Fault::new(line, error.kind().to_string(), "mend the template"),
     }
 }

@@ -1,26 +1,26 @@
-//! Which texts of a target may be templates. A script is none of them: what a template puts into a
-//! script would be run by the shell. A script reads its environment instead.
+//! The texts of a target that may be templates. A script is not one of them: the shell would run
+//! what a template inserts. A script reads its environment instead.
 
 use serde_json::Value;
 
 use crate::target::{Broker, Connection, Publish, Secret, Target, TargetError};
 
-/// What has to be filled in before a target can act.
+/// What must be rendered before a target can be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateUse {
-    /// Nothing: it acts as it stands.
+    /// Nothing: it is used as it is.
     None,
     /// Some of its texts.
     Some {
-        /// Whether they may ask for the fire before this one, which has to be looked up.
+        /// Whether they may use the previous fire, which has to be looked up.
         previous_fire: bool,
     },
 }
 
-/// Says what becomes of the text in a field: None leaves it as it is.
+/// Returns the replacement for the text in a field: `None` leaves it as it is.
 type Replace<'a> = dyn FnMut(&str, &str) -> Result<Option<String>, TargetError> + 'a;
 
-/// Asks `with` about each text that may be a template.
+/// Calls `with` for each text that may be a template.
 pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(), TargetError> {
     match target {
         Target::Http(http) => {
@@ -55,7 +55,7 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
     }
 }
 
-/// All texts of an event, and of a broker all but the places of its servers.
+/// All texts of an event, and all of a broker except for the addresses of its servers.
 fn publish(publish: &mut Publish, with: &mut Replace<'_>) -> Result<(), TargetError> {
     broker(&mut publish.to, with)?;
     let event = &mut publish.event;
@@ -158,13 +158,13 @@ pub(super) fn template_use(target: &Target) -> TemplateUse {
         }
         Ok(None)
     };
-    // It never refuses.
+    // The closure never fails.
     let _ = replace(&mut target.clone(), &mut look);
     found
 }
 
-/// Refuses an address whose path would be another than the one that is written there: what a value
-/// puts between two slashes stays between them.
+/// Refuses a URL whose rendered path has a different structure than written: a value inserted
+/// between two slashes must stay between them.
 pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
     if field != "http.url" || !climbs(made) {
         return Ok(());
@@ -174,7 +174,7 @@ pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
     Err(TargetError::invalid(field, problem, help))
 }
 
-/// Whether a part of the path is `.` or `..`, in any of the forms that a URL is read in.
+/// Whether a segment of the path is `.` or `..`, in any form that a URL parser accepts.
 fn climbs(url: &str) -> bool {
     let read: String = url.chars().filter(|c| !c.is_ascii_control()).collect();
     let read = read.to_ascii_lowercase().replace("%2e", ".");
@@ -182,15 +182,15 @@ fn climbs(url: &str) -> bool {
     path.split(['/', '\\']).any(|part| matches!(part.trim(), "." | ".."))
 }
 
-/// Where the key of the signature stands.
+/// The field of the signing key.
 const SIGNING: &str = "http.signing_secret";
-/// Where certificate and private key of the client stand.
+/// The field of the client's certificate and private key.
 pub(super) const CERTIFICATE: &str = "http.client_certificate";
 
-/// What stands in for a template while the rest of the target is judged.
+/// The placeholder for a template while the rest of the target is checked.
 pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
     match field {
-        // Where only the scheme is fixed, the scheme can be judged.
+        // If only the scheme is fixed, the scheme can be checked.
         "http.url" => Some(fixed_part(text).map_or_else(
             || format!("{}://example.com/", scheme(text).unwrap_or("https")),
             str::to_owned,
@@ -199,20 +199,20 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
         "publish.to.kafka.partition" => Some("0".to_owned()),
         "publish.event.payload" => None,
         broker if broker.starts_with("publish.") => Some("x".to_owned()),
-        // None, as far as the rest is concerned.
+        // No certificate, for the check of the rest.
         CERTIFICATE => Some(String::new()),
         SIGNING => Some(format!("whsec_{}", "A".repeat(32))),
         _ => None,
     }
 }
 
-/// The scheme of a URL, if no template is a part of it.
+/// The scheme of a URL, if it contains no template.
 fn scheme(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once("://")?;
     (!super::is_template(scheme)).then_some(scheme)
 }
 
-/// The part of a URL before its first template, if that settles to which server it leads.
+/// The part of a URL before its first template, if that determines the server.
 pub(super) fn fixed_part(url: &str) -> Option<&str> {
     let end = ["{{", "{%", "{#"].iter().filter_map(|mark| url.find(mark)).min()?;
     let fixed = &url[..end];

@@ -1,4 +1,4 @@
-//! Fills in the templates of one target, within its budget.
+//! Renders the templates of one target, within its budget.
 
 use std::{
     collections::BTreeMap,
@@ -17,16 +17,16 @@ use super::{
 };
 use crate::target::{Invocation, Target, TargetError};
 
-/// What the templates of one attempt can name.
+/// The names that the templates of one attempt can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     /// `context`, `run_id`, `attempt`, `task`, `namespace`, `schedule`, `idempotency_key`.
     pub invocation: &'a Invocation,
-    /// The instant that the run stands for; of a run by hand, too.
+    /// The scheduled instant of the run; also for a manual run.
     pub scheduled_at: DateTime<Utc>,
     /// The fire before that.
     pub previous_fire: Option<DateTime<Utc>>,
-    /// `tasks`: what the tasks before this one gave back, as `{name: {"output": ...}}`.
+    /// `tasks`: the outputs of earlier tasks, as `{name: {"output": ...}}`.
     pub tasks: &'a serde_json::Value,
     /// `secrets`: those that the target names.
     pub secrets: &'a BTreeMap<String, SecretString>,
@@ -54,8 +54,8 @@ impl Names<'_> {
     }
 }
 
-/// The target with its templates filled in. Fails on the first that cannot be. Setting `stop` ends
-/// the work early.
+/// The target with its templates rendered. Fails on the first that cannot be rendered. Setting
+/// `stop` ends the work early.
 pub(super) fn filled_in(
     mut target: Target,
     names: serde_json::Value,
@@ -74,7 +74,7 @@ pub(super) fn filled_in(
     Ok(target)
 }
 
-/// Fills in the texts of one target, one after the other.
+/// Renders the texts of one target, one after the other.
 struct Filler {
     environment: Environment<'static>,
     budget: Arc<Budget>,
@@ -133,7 +133,7 @@ impl Filler {
     }
 }
 
-/// How many bytes the names have as JSON.
+/// The size of the names as JSON.
 fn bytes_of(names: &serde_json::Value) -> u64 {
     struct Count(u64);
     impl io::Write for Count {
@@ -152,7 +152,7 @@ fn bytes_of(names: &serde_json::Value) -> u64 {
     count.0
 }
 
-/// The first name of a template that is not there.
+/// The first name of a template that is undefined.
 fn missing(template: &Template<'_, '_>, names: &minijinja::Value) -> Option<String> {
     let mut paths: Vec<String> = template.undeclared_variables(true).into_iter().collect();
     paths.sort();

@@ -1,5 +1,5 @@
-//! What a value can be put through. Each filter is charged for what it is given and for what it
-//! makes, and those that make texts longer are our own: they refuse before they begin.
+//! The filters and tests. Each filter is charged for its input and its output, and those that make
+//! texts longer are our own: they refuse before they start.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
     printing::{TOO_LONG, json, written},
 };
 
-/// A list of names, and what gives each name with what it names.
+/// A list of names, and a function from each name to its value.
 macro_rules! named {
     ($names:ident, $all:ident by $value:path: $($name:literal => $what:expr),+ $(,)?) => {
         pub(super) const $names: &[&str] = &[$($name),+];
@@ -81,7 +81,7 @@ pub(super) fn add(environment: &mut Environment<'_>, budget: &Arc<Budget>) {
     }
 }
 
-/// About how much there is to go through: bytes of a text, members of anything else.
+/// The approximate size to process: bytes of a text, members of anything else.
 fn size(value: &Value) -> usize {
     16 + value.as_str().map_or_else(|| value.len().unwrap_or(0), str::len)
 }
@@ -100,7 +100,8 @@ fn short(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// Of `tojson` and `join` only the arguments are judged here: what they do needs the budget.
+/// Only the arguments of `tojson` and `join` are checked here: the filters themselves need the
+/// budget.
 fn tojson_given(_value: &Value, _options: Kwargs) {}
 
 fn join_given(_values: &Value, _between: Option<String>) {}
@@ -110,7 +111,7 @@ fn tojson(value: &Value, budget: &Budget) -> Result<Value, Error> {
     Ok(Value::from(json(value, budget)?))
 }
 
-/// One value is one place in an address: a slash in it opens no other.
+/// One value is one path segment of a URL: a slash in it is escaped.
 fn urlencode(value: &Value) -> Result<String, Error> {
     short(value)?;
     Ok(filters::urlencode(value)?.replace('/', "%2F"))
@@ -142,7 +143,7 @@ fn replace(text: String, from: String, to: String) -> Result<String, Error> {
     Ok(text.replace(&from, &to))
 }
 
-/// An instant in another form: `{{ scheduled_at | date("%Y-%m-%d") }}`, in UTC.
+/// Formats an instant: `{{ scheduled_at | date("%Y-%m-%d") }}`, in UTC.
 fn date(instant: String, form: Rest<String>) -> Result<String, Error> {
     let at: DateTime<Utc> =
         instant.parse().map_err(|_| refused("it is not an instant such as scheduled_at"))?;

@@ -1,5 +1,5 @@
-//! What a template may say, judged on its tokens before it is parsed: in one pass, whatever the
-//! text is.
+//! The syntax that a template may use, checked on its tokens before it is parsed: in one pass,
+//! whatever the text is.
 
 use super::{
     Fault,
@@ -7,22 +7,23 @@ use super::{
     tokens::{Kind, Part, Token, WORDS, parts},
 };
 
-/// How long one template may be.
+/// Maximum size of one template.
 pub(super) const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// How many texts a template may put together by `~` and `+`.
+/// Maximum number of texts that a template may join with `~` and `+`.
 const MAX_JOINS: usize = 16;
 
-/// How many values one expression may name. A list of the same large value many times would be
-/// much larger than what it is made of.
+/// Maximum number of values that one expression may name. A list with the same large value many
+/// times would be much larger than its parts.
 const MAX_NAMES: usize = 64;
 
-/// The statements that there are. The reader takes `raw` for itself.
+/// The available statements. The tokenizer handles `raw` itself.
 const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
 
 const HELP: &str = "docs/workflows.md shows what a template may say";
 
-/// Refuses what is too long or too deep to be parsed, and what could make much out of little.
+/// Refuses templates that are too long or too deep to be parsed, or that could produce a lot from
+/// little.
 pub(super) fn judge(source: &str) -> Result<Vec<Part<'_>>, Fault> {
     if source.len() > MAX_TEMPLATE_BYTES {
         let problem = format!("it has {} bytes, at most {MAX_TEMPLATE_BYTES} fit", source.len());
@@ -82,10 +83,10 @@ fn is_recursive(tokens: &[Token<'_>]) -> bool {
     tokens.last().is_some_and(|token| token.kind == Kind::Word("recursive")) && !behind_dot
 }
 
-/// Whether a loop goes through a list that is written out with names in it. Loops in loops could
-/// build a value from it that is exponentially larger than the template.
+/// Whether a loop iterates over a list literal that contains names. Nested loops could build a
+/// value from it that is exponentially larger than the template.
 fn loops_over_names(tokens: &[Token<'_>]) -> bool {
-    /// One bracket that is open.
+    /// An open bracket.
     struct Bracket {
         is_list: bool,
         is_group: bool,
@@ -97,7 +98,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     for (at, token) in tokens.iter().enumerate().skip(list) {
         match token.kind {
             Kind::Mark(mark @ ('(' | '[' | '{')) => {
-                // Behind a value it is a call or an index.
+                // After a value it is a call or an index.
                 let is_behind = match &tokens[at - 1].kind {
                     Kind::Word(word) => !WORDS.contains(word),
                     Kind::Text(_) | Kind::Number => true,
@@ -135,7 +136,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     false
 }
 
-/// The places of the names of values: no members, filters or tests.
+/// The positions of names of values: no members, filters or tests.
 fn names(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
     const FIXED: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
     tokens.iter().enumerate().filter_map(|(at, token)| {

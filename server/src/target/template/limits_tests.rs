@@ -1,4 +1,4 @@
-//! That no text of any shape stops the server: nothing overflows, nothing takes long.
+//! Tests that no text of any shape stops the server: nothing overflows, nothing takes long.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     target::{Http, Invocation, Secret},
 };
 
-/// A quarter of what the runtime gives its threads; all of it without optimisation, where frames
+/// A quarter of the runtime's stack size for threads; all of it without optimisation, where frames
 /// are several times as large.
 const SMALL_STACK: usize = if cfg!(debug_assertions) { 2048 * 1024 } else { 512 * 1024 };
 
-/// Does so on a thread with a small stack.
+/// Runs `act` on a thread with a small stack.
 fn on_a_small_stack(act: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(SMALL_STACK).spawn(act).unwrap();
     assert!(thread.join().is_ok());
 }
 
-/// All that is done with a template when it is saved, run and dropped.
+/// Everything that is done with a template when it is saved, run and dropped.
 fn used(text: &str) -> (Result<(), Fault>, Result<Target, TargetError>) {
     let judged = check(text, Scope::ALONE);
     let mut http = Http::post("https://example.org/");
@@ -39,7 +39,7 @@ fn names() -> serde_json::Value {
             "task": "load", "secrets": { "smtp": "sesame" }, "tasks": {} })
 }
 
-/// One way in which a template nests: what opens, what stands inside, and what closes.
+/// One way in which a template nests: what opens, what is inside, and what closes.
 const SHAPES: [(&str, &str, &str, &str, &str); 26] = [
     ("{{ ", "not ", "task", "", " }}"),
     ("{{ ", "-", "1", "", " }}"),
@@ -80,7 +80,7 @@ fn shaped(
 fn what_nests_too_deep_is_refused_before_it_is_parsed() {
     on_a_small_stack(|| {
         for shape in SHAPES {
-            // A little over the limit, and as often as fits into the largest template.
+            // Slightly over the limit, and as often as fits into the largest template.
             for times in [MAX_DEPTH + 1, 60_000 / (shape.1.len() + shape.3.len())] {
                 let text = shaped(shape, times);
                 let (judged, filled) = used(&text);
@@ -101,7 +101,7 @@ fn what_is_just_within_the_limit_leaves_the_stack_a_margin() {
                 let _ = used(&shaped(shape, times));
             }
         }
-        // Each kind of nesting in each other.
+        // Each kind of nesting inside each other kind.
         for outer in SHAPES {
             for inner in SHAPES {
                 let both = shaped(outer, 40).replacen("task", &shaped(inner, 40)[2..], 1);
@@ -130,7 +130,7 @@ fn a_text_that_may_be_a_secret_is_not_shown() {
     }
 }
 
-/// Pieces of which templates are made, and what is none.
+/// Pieces of templates, and of texts that are none.
 fn piece() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "{{",
@@ -268,7 +268,7 @@ fn no_text_of_any_shape_stops_the_server() {
     });
 }
 
-/// How long it takes, at the best of three: other tests run beside this one.
+/// The best time of three, as other tests run at the same time.
 fn took(mut act: impl FnMut()) -> Duration {
     let clock = Clock::system();
     let one = |_| {
@@ -286,7 +286,7 @@ fn judging_takes_twice_as_long_for_twice_the_text() {
         let (half, whole) = (text(MAX_TEMPLATE_BYTES / 8), text(MAX_TEMPLATE_BYTES));
         let judge = |text: &str| took(|| check(text, Scope::ALONE).unwrap());
         let (small, large) = (judge(&half), judge(&whole));
-        // Eight times the text: sixty-four times as long where it were quadratic.
+        // Eight times the text: quadratic behaviour would take sixty-four times as long.
         assert!(large < small * 32, "{unit}: {small:?}, then {large:?}");
     }
 }
@@ -311,7 +311,7 @@ fn a_template_does_no_more_work_than_its_budget() {
         let from = clock.instant();
         drop(used(&text));
         let took = clock.instant().duration_since(from);
-        // In a debug build, beside other tests.
+        // In a debug build, while other tests run.
         assert!(took < Duration::from_secs(10), "{took:?}: {}", &text[..80.min(text.len())]);
     }
     let told = used(&chain.repeat(60)).1.unwrap_err().to_string();
@@ -379,7 +379,8 @@ fn what_is_no_text_is_written_as_json_writes_it() {
 #[test]
 fn what_the_reader_takes_for_raw_is_judged_as_the_parser_sees_it() {
     for text in [
-        // What looks like the end of the raw part is none, and what looks like a comment is raw.
+        // Something that looks like the end of the raw part is none, and something that looks like
+        // a comment is raw.
         "{% raw %}{% endraw x %}{# {% endraw %}{{ 'x' * 9 }}{# #}",
         // Brackets keep an expression open.
         "{{ {'a': {'b': 1}}, 'x' * 9 }}",

@@ -1,29 +1,28 @@
-//! Templates: texts of a definition that are filled in before each attempt.
+//! Templates: texts of a definition that are rendered before each attempt.
 //!
-//! The language is minijinja's, cut down to what fills in a text: values, filters, `if` and `for`.
-//! What could let a small template make a large text is not there: no assignments, no macros,
-//! no includes, no multiplication, few concatenations. A name that is not there is an error that
-//! says which, never an empty text.
+//! The language is minijinja's, reduced to what renders a text: values, filters, `if` and `for`.
+//! Features that could let a small template produce a large text are missing: there are no
+//! assignments, no macros, no includes, no multiplication, and few concatenations. An undefined
+//! name is an error that names it, never an empty text.
 //!
-//! A template is judged before the library parses it, because the library parses by recursion:
-//! [`Read`] is the only way to a parsed template, and it refuses what is too long or too deep.
-//! Filling in has a budget for each target: of steps, of bytes that filters and outputs go
-//! through, and of output. It runs on the blocking pool, with a deadline and few at once for each
-//! namespace.
+//! A template is checked before the library parses it, because the library parses recursively:
+//! [`Read`] is the only way to a parsed template, and it refuses texts that are too long or nest
+//! too deep. Rendering has a budget for each target: of steps, of bytes that filters and outputs
+//! process, and of output. It runs on the blocking pool, with a deadline and a limit per namespace.
 //!
-//! A text without `{{`, `{%` or `{#` is no template: it is used as it stands and costs nothing.
+//! A text without `{{`, `{%` or `{#` is not a template: it is used as it is and costs nothing.
 //!
-//! - `tokens`: a text as the library reads it
+//! - `tokens`: a template as the library tokenizes it
 //! - `depth`: how deep it nests
 //! - `language`: the syntax a template may use; a template is checked before it is parsed
-//! - `names`: what it may name; judged when it is saved
-//! - `budget`: what filling in may cost
-//! - `filters`: what a value can be put through
-//! - `printing`: how a value is written into a text
-//! - `filling`: fills in a target's templates; `pool`: where
-//! - `fault`: what is wrong with a template, in words
+//! - `names`: the names it may use; checked when it is saved
+//! - `budget`: limits the cost of rendering
+//! - `filters`: the available filters and tests
+//! - `printing`: writes a value as text
+//! - `filling`: renders a target's templates; `pool`: limits and runs rendering
+//! - `fault`: describes what is wrong with a template
 //! - `fields`: which texts of a target may be templates
-//! - `secrets`: which secrets they ask for; each is asked for by its name
+//! - `secrets`: the secrets that templates use; each by its name
 
 mod budget;
 mod depth;
@@ -53,7 +52,7 @@ pub(crate) use secrets::is_reference;
 
 use super::{Target, TargetError};
 
-/// How many bytes one template may make.
+/// Maximum size of a rendered template.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 impl Target {
@@ -62,23 +61,23 @@ impl Target {
         fields::template_use(self)
     }
 
-    /// The names of the secrets that its templates ask for, in their order, each once.
+    /// The names of the secrets that its templates use, in order, each once.
     pub fn secret_names(&self) -> Vec<String> {
         secrets::of_target(self)
     }
 
-    /// The same with the field of each place where one is asked for.
+    /// The same with the field of each place that uses one.
     pub fn secret_places(&self) -> Vec<(String, String)> {
         secrets::places(self)
     }
 
-    /// The field of a template that asks for anything but secrets, and what for; if there is one.
+    /// The field of a template that uses anything but secrets, and what it uses; if there is one.
     pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
         secrets::beside(self)
     }
 
-    /// Checks that its templates can be read and name only what there can be, and gives the target
-    /// as far as it can be judged before they are filled in.
+    /// Checks that its templates can be parsed and use only names that can exist; returns the
+    /// target as far as it can be checked before rendering.
     pub(super) fn with_templates_checked(&self, scope: Scope<'_>) -> Result<Self, TargetError> {
         let mut target = self.clone();
         fields::replace(&mut target, &mut |field, text| {
@@ -99,7 +98,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether a template decides to which server a request goes.
+    /// Whether a template decides the server of a request.
     pub fn has_open_origin(&self) -> bool {
         match self {
             Self::Http(http) => is_template(&http.url) && fields::fixed_part(&http.url).is_none(),
@@ -108,24 +107,24 @@ impl Target {
     }
 }
 
-/// Whether a text is one.
+/// Whether a text is a template.
 pub(crate) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 
-/// A template that was judged and then parsed.
+/// A template that was checked and then parsed.
 struct Read<'a> {
     parts: Vec<tokens::Part<'a>>,
     template: Template<'a, 'a>,
 }
 
 impl<'a> Read<'a> {
-    /// Reads a template that is not filled in here.
+    /// Parses a template that will not be rendered here.
     fn new(text: &'a str) -> Result<Self, Fault> {
         Self::within(environment(), text)
     }
 
-    /// Reads a template to be filled in within `environment`.
+    /// Parses a template to be rendered within `environment`.
     fn within(environment: &'a Environment<'static>, text: &'a str) -> Result<Self, Fault> {
         let parts = language::judge(text)?;
         let template = environment.template_from_str(text).map_err(|error| fault(&error))?;
@@ -139,18 +138,18 @@ fn check(text: &str, scope: Scope<'_>) -> Result<(), Fault> {
     names::judge(&read.template, &read.parts, scope)
 }
 
-/// The language for what is only judged, set up once.
+/// The language for checks only, set up once.
 fn environment() -> &'static Environment<'static> {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     ENVIRONMENT
         .get_or_init(|| language_with(&Arc::new(Budget::new(0, Arc::new(AtomicBool::new(false))))))
 }
 
-/// The language, with what is filled in charged to `budget`.
+/// The language, with rendering charged to `budget`.
 fn language_with(budget: &Arc<Budget>) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // The names and values of a run stay out of what is kept about an error.
+    // Keeps the names and values of a run out of stored errors.
     environment.set_debug(false);
     filters::add(&mut environment, budget);
     let budget = Arc::clone(budget);

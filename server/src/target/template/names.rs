@@ -1,6 +1,6 @@
-//! What templates may name, judged when they are saved: what no attempt will ever find is refused
-//! with what there is instead. What only a run knows is not judged: what stands in its context, what
-//! a task gave back, whether a secret is there.
+//! The names that templates may use, checked when they are saved: a name that no attempt will ever
+//! find is refused, and the error lists what is available. What only a run knows is not checked:
+//! the contents of its context, the outputs of tasks, whether a secret exists.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,23 +11,23 @@ use super::{
     tokens::{Kind, Part, Token, WORDS},
 };
 
-/// What the templates of one target find beside what all find.
+/// What the templates of one target can use beside the common names.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    /// The tasks that have ended before it: it may read what they gave back.
+    /// The tasks that have ended before it: it may read their outputs.
     pub before: &'a [String],
-    /// Whether anything is in its context.
+    /// Whether there is a context.
     pub has_context: bool,
 }
 
 impl Scope<'_> {
-    /// Of a task that waits for no other.
+    /// For a task that waits for no other.
     pub const ALONE: Scope<'static> = Scope { before: &[], has_context: true };
-    /// Of a call that is no task of a run.
+    /// For a call that is not a task of a run.
     pub const NO_RUN: Scope<'static> = Scope { before: &[], has_context: false };
 }
 
-/// The names of values that have nothing inside them.
+/// The names of values without members.
 const PLAIN: [&str; 8] = [
     "attempt",
     "idempotency_key",
@@ -38,12 +38,12 @@ const PLAIN: [&str; 8] = [
     "scheduled_at",
     "task",
 ];
-/// Those of what has.
+/// The names of values with members.
 const DEEP: [&str; 3] = ["context", "secrets", "tasks"];
 
 const LISTED: &str = "docs/workflows.md lists what templates can use";
 
-/// Refuses what can never be.
+/// Refuses names that can never exist.
 pub(super) fn judge(
     template: &Template<'_, '_>,
     parts: &[Part<'_>],
@@ -53,7 +53,7 @@ pub(super) fn judge(
     let bound = parts.iter().flat_map(targets).collect();
     let judge = Judge { free: &free, bound, scope };
     parts.iter().try_for_each(|part| judge.part(&part.tokens))?;
-    // The library reads a template better than this file does.
+    // The library analyses a template better than this file does.
     let unknown = free.iter().find(|name| !is_known(name));
     unknown.map_or(Ok(()), |name| Err(judge.no_name(1, name)))
 }
@@ -62,7 +62,7 @@ fn is_known(name: &str) -> bool {
     PLAIN.contains(&name) || DEEP.contains(&name)
 }
 
-/// The names that a `for` gives to what it goes through.
+/// The loop variables of a `for`.
 fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
     if part.statement() != Some("for") {
         return Vec::new();
@@ -75,9 +75,9 @@ fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
 }
 
 struct Judge<'a> {
-    /// The names that a template takes from outside.
+    /// The names that a template expects from outside.
     free: &'a HashSet<String>,
-    /// Those that it gives itself, somewhere.
+    /// The names that it defines itself, somewhere.
     bound: BTreeSet<&'a str>,
     scope: Scope<'a>,
 }
@@ -90,7 +90,7 @@ impl Judge<'_> {
             let Kind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
-                // It is judged with the name that it stands behind.
+                // It is checked together with the name before it.
             } else if before(at, 1) == Some(&Kind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))
@@ -103,7 +103,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// A name with what stands behind it.
+    /// Checks a name with its members.
     fn path<'t>(&self, line: usize, root: &'t str, mut rest: &'t [Token<'_>]) -> Result<(), Fault> {
         let mut inside: Vec<&'t str> = Vec::new();
         loop {

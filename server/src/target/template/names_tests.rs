@@ -1,7 +1,7 @@
 use super::super::check;
 use super::*;
 
-/// Judges a template of a task behind `extract` and `load-eu`.
+/// Checks a template of a task that runs after `extract` and `load-eu`.
 fn judged(template: &str) -> Result<(), String> {
     let before = ["extract", "load-eu"].map(str::to_owned);
     let scope = Scope { before: &before, ..Scope::ALONE };

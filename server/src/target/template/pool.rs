@@ -1,5 +1,5 @@
-//! Where templates are filled in: on the blocking pool, apart from the event loop, with a deadline,
-//! and few at once for each namespace, so that no namespace takes all threads.
+//! Runs rendering on the blocking pool, apart from the event loop, with a deadline, and with a
+//! limit per namespace, so that no namespace takes all threads.
 
 use std::{
     collections::HashMap,
@@ -15,33 +15,33 @@ use tokio::sync::Semaphore;
 use super::filling::{self, Names};
 use crate::{clock::Clock, target::Target};
 
-/// How many targets of one namespace are filled in at the same time on one node.
+/// How many targets of one namespace are rendered at the same time on one node.
 const MAX_AT_ONCE: usize = 2;
 
-/// How long filling in one target may take, its turn included, where its timeout is longer.
+/// Maximum time for rendering one target, including waiting for its turn, if its timeout is longer.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Why a target was not filled in.
+/// Why a target was not rendered.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfilled {
-    /// A template cannot be filled in.
+    /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
     /// It took longer than the deadline.
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
-    /// The thread that did it broke down.
+    /// The rendering thread panicked.
     #[error("filling in its templates broke down; this is a defect of Carillon, please report it")]
     Defect,
 }
 
-/// The turns of the namespaces.
+/// The semaphores of the namespaces.
 #[derive(Debug, Default)]
 pub(in crate::target) struct Pool {
     turns: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// Tells the work to stop when its caller is gone.
+/// Stops the work when its caller is gone.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -51,7 +51,7 @@ impl Drop for Stop {
 }
 
 impl Pool {
-    /// The target with its templates filled in, within the invocation's timeout.
+    /// The target with its templates rendered, within the invocation's timeout.
     pub(in crate::target) async fn fill_in(
         &self,
         clock: &Clock,
@@ -70,7 +70,7 @@ impl Pool {
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));
         let filled = tokio::task::spawn_blocking(move || {
-            // Until the thread is free again, even where its caller has gone.
+            // Held until the thread is free again, even if the caller is gone.
             let _turn = turn;
             filling::filled_in(target, names, stopped)
         });
@@ -80,7 +80,7 @@ impl Pool {
 
     pub(super) fn turns(&self, namespace: &str) -> Arc<Semaphore> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those in use are held elsewhere, too.
+        // Semaphores in use have further references.
         turns.retain(|name, kept| name == namespace || Arc::strong_count(kept) > 1);
         let new = || Arc::new(Semaphore::new(MAX_AT_ONCE));
         Arc::clone(turns.entry(namespace.to_owned()).or_insert_with(new))

@@ -1,4 +1,4 @@
-//! How a value is written into a text: a text as it stands, anything else as JSON writes it.
+//! Writes a value as text: a text as it is, anything else as JSON.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{MAX_OUTPUT_BYTES, budget::Budget};
 
-/// What a value is written as, where it is no text.
+/// The text for a value that is not a text.
 pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
@@ -15,7 +15,7 @@ pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
-    // As it stands: JSON has no infinity.
+    // Written as it is: JSON has no infinity.
     if value.is_number() {
         return Ok(value.to_string());
     }
@@ -37,7 +37,7 @@ pub(super) fn json(value: &Value, budget: &Budget) -> Result<String, Error> {
 
 pub(super) const TOO_LONG: &str = "the text is too long";
 
-/// Takes as many bytes as one template may make, and no more.
+/// Accepts as many bytes as one template may produce, and no more.
 #[derive(Default)]
 pub(super) struct Bounded {
     pub(super) bytes: Vec<u8>,

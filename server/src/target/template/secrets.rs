@@ -1,5 +1,5 @@
-//! Which secrets templates ask for. That is known before an attempt begins, so that these are
-//! opened for it and no others: each is asked for by its name, `secrets.name`.
+//! The secrets that templates use. They are known before an attempt begins, so that only these are
+//! opened for it: each is used by its name, `secrets.name`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::target::Target;
 
 const NAME: &str = "secrets";
 
-/// Whether the text names a secret and is nothing else: it says which, and not what.
+/// Whether the text is nothing but a reference to a secret: it reveals the name, not the value.
 pub(crate) fn is_reference(text: &str) -> bool {
     let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
     let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
@@ -26,19 +26,19 @@ pub(super) fn of_target(target: &Target) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Each field with each secret that it asks for.
+/// Each field with each secret that it uses.
 pub(super) fn places(target: &Target) -> Vec<(String, String)> {
     let mut places = Vec::new();
     let mut look = |field: &str, text: &str| {
         places.extend(of_text(text).into_iter().map(|name| (field.to_owned(), name)));
         Ok(None)
     };
-    // It never refuses.
+    // The closure never fails.
     let _ = fields::replace(&mut target.clone(), &mut look);
     places
 }
 
-/// The first field whose template asks for something else, too, and what for.
+/// The first field whose template uses something else as well, and what it uses.
 pub(super) fn beside(target: &Target) -> Option<(String, String)> {
     let mut found = None;
     let mut look = |field: &str, text: &str| {
@@ -51,12 +51,12 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
         }
         Ok(None)
     };
-    // It never refuses.
+    // The closure never fails.
     let _ = fields::replace(&mut target.clone(), &mut look);
     found
 }
 
-/// Refuses what asks for secrets without saying for which.
+/// Refuses templates that use `secrets` without a name.
 pub(super) fn check(template: &Template<'_, '_>) -> Result<(), Fault> {
     if paths(template).any(|path| path == NAME) {
         let problem = "it asks for secrets without their names".to_owned();
@@ -96,12 +96,12 @@ fn of_text(text: &str) -> BTreeSet<String> {
         let name = name.split('.').next().unwrap_or(name);
         (root == NAME).then(|| name.to_owned())
     };
-    // The library does not see all of them: none of which a slice is taken.
+    // The library does not report names of which a slice is taken.
     let written = read.parts.iter().flat_map(written);
     paths(&read.template).filter_map(name).chain(written).collect()
 }
 
-/// The names that stand behind `secrets.` in an expression, or in brackets behind it.
+/// The names after `secrets.` in an expression, or in brackets after it.
 fn written(part: &Part<'_>) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest: &[Token<'_>] = &part.tokens;

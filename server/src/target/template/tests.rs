@@ -39,7 +39,7 @@ fn filled(target: &Target) -> Result<Target, TargetError> {
     filling::filled_in(target.clone(), names.json(), Arc::default())
 }
 
-/// What a template in the body makes.
+/// The rendered result of a template in the body.
 fn made(template: &str) -> Result<String, String> {
     let mut http = Http::post("https://example.org/");
     http.body = Some(Value::String(template.to_owned()));

@@ -1,5 +1,5 @@
-//! The tokens of a template. The library's own reader makes them, so what is judged here is what
-//! the parser will see. The reader is one loop without recursion: it reads any text.
+//! The tokens of a template. The library's own tokenizer produces them, so the checks see what the
+//! parser will see. The tokenizer is one loop without recursion: it handles any text.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use minijinja::{
 
 use super::{Fault, fault};
 
-/// What stands between the marks of one expression or statement.
+/// The content of one expression or statement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part<'a> {
-    /// Whether it stands in `{% %}`.
+    /// Whether it is inside `{% %}`.
     pub(super) is_statement: bool,
-    /// Where it begins in the template, in bytes.
+    /// Its byte offset in the template.
     pub(super) start: usize,
     pub(super) tokens: Vec<Token<'a>>,
 }
@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A piece of an expression, and the line on which it stands.
+/// A token of an expression, and its line.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
     pub(super) line: usize,
@@ -40,17 +40,17 @@ pub(super) struct Token<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
     Word(&'a str),
-    /// What stands in quotes.
+    /// A quoted text.
     Text(Cow<'a, str>),
     Number,
     /// An operator or a bracket, by its first character; `!` for `!=`.
     Mark(char),
 }
 
-/// Words of the language that are no names.
+/// Keywords of the language.
 pub(super) const WORDS: [&str; 9] = ["and", "elif", "else", "for", "if", "in", "is", "not", "or"];
 
-/// The expressions and statements of a template; no comments, and nothing raw.
+/// The expressions and statements of a template, without comments and raw parts.
 pub(super) fn parts(source: &str) -> Result<Vec<Part<'_>>, Fault> {
     let mut tokenizer = Tokenizer::new(source, "", false, SyntaxConfig::default());
     let (mut parts, mut part) = (Vec::new(), Part::default());
@@ -93,7 +93,7 @@ pub(super) fn parts(source: &str) -> Result<Vec<Part<'_>>, Fault> {
         };
         part.tokens.push(Token { line: usize::from(span.start_line), kind });
     }
-    // One that nothing ends: the parser refuses it, once it is judged.
+    // An unterminated one: the parser refuses it after the checks.
     if !part.tokens.is_empty() {
         parts.push(part);
     }

@@ -3,9 +3,9 @@ use std::net::IpAddr;
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 
-/// Where a request comes from: its peer, or, if that is a proxy of ours, whom the proxy names in
-/// `X-Forwarded-For`. Read from the right, where our own proxies write: the first address that is
-/// no proxy is the client. What stands before it anybody may have written.
+/// The client's address: the peer, or, if that is a trusted proxy, the one that the proxy names in
+/// `X-Forwarded-For`. The header is read from the right, where trusted proxies write: the first
+/// address that is not a proxy is the client. Anybody may have written the part before it.
 pub(in crate::web) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut client = canonical(peer);
@@ -15,14 +15,14 @@ pub(in crate::web) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet
         if !is_proxy(&client) {
             break;
         }
-        // A hop that is no address was not written by a proxy of ours.
+        // A trusted proxy does not write invalid addresses.
         let Ok(address) = hop.trim().parse::<IpAddr>() else { break };
         client = canonical(address);
     }
     client
 }
 
-/// An IPv4 address that came by IPv6 is that IPv4 address.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }

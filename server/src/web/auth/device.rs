@@ -1,4 +1,4 @@
-//! The cookie by which a browser is known in which a user has signed in before.
+//! The cookie that identifies a browser in which a user has signed in before.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ fn name(config: &Config) -> Cow<'static, str> {
     }
 }
 
-/// The device that the browser says it is.
+/// The device identified by the browser's cookie.
 pub(super) fn sent(config: &Config, headers: &HeaderMap) -> Option<Device> {
     let name = name(config);
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -30,7 +30,8 @@ pub(super) fn sent(config: &Config, headers: &HeaderMap) -> Option<Device> {
     cookies.find(|cookie| cookie.name() == name).and_then(|cookie| Device::parse(cookie.value()))
 }
 
-/// Remembers the browser after a sign-in. Returns the cookie to set, if it has none of this user.
+/// Remembers the browser after a sign-in. Returns the cookie to set, if the browser has none for
+/// this user.
 pub(super) async fn remember(
     web: &Web,
     sent: Option<Device>,
@@ -40,7 +41,7 @@ pub(super) async fn remember(
         Some(device) if device.is_known(&web.store, &user.name).await? => Some(device),
         Some(_) | None => None,
     };
-    // A cookie that is not known may have been planted: it is not taken up.
+    // An unknown cookie may have been planted, so it is not reused.
     let (device, is_new) = match known {
         Some(device) => (device, false),
         None => (Device::new()?, true),

@@ -27,24 +27,24 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// A probe does not wait longer to learn who asks.
+/// How long a probe waits for identifying its caller.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Why somebody does what they do; for the audit log.
+/// The header with the reason for a change, for the audit log.
 const REASON: &str = "carillon-reason";
 
-/// What is known of a request's sender; in its extensions.
+/// The sender of a request; stored in its extensions.
 #[derive(Clone, Debug)]
 pub(in crate::web) struct Asking {
-    /// Nobody, unless a session or a token says who.
+    /// `None`, unless a session or a token identifies them.
     pub(in crate::web) viewer: Option<Viewer>,
-    /// By what.
+    /// How they identified themselves.
     pub(in crate::web) credential: Credential,
-    /// From where.
+    /// Their address.
     pub(in crate::web) address: IpAddr,
 }
 
-/// What somebody showed to be known by. What stays open for long asks again with it.
+/// A caller's credential. Long-lived connections check it again.
 #[derive(Clone, Debug)]
 pub(in crate::web) enum Credential {
     /// Nothing.
@@ -53,13 +53,13 @@ pub(in crate::web) enum Credential {
     Session(Id),
     /// A bearer token.
     Token(SecretString),
-    /// The token of whoever watches: it stands for nobody, and opens the instruments only.
+    /// The monitoring token: it acts for no user, and gives access only to the monitoring
+    /// endpoints.
     Watcher,
 }
 
 impl Credential {
-    /// Whom it shows now: nobody any more, if the session is over, the user disabled or the token
-    /// taken back.
+    /// The current viewer; `None` if the session is over, the user disabled or the token revoked.
     pub(in crate::web) async fn viewer(
         &self,
         web: &Web,
@@ -71,7 +71,7 @@ impl Credential {
             Self::Session(id) => {
                 let store = SessionStore::new(web.store.clone(), web.clock.clone());
                 let session = Session::new(Some(*id), Arc::new(store), None);
-                // What is open is not what is used: this does not put off the session's end.
+                // An open connection does not count as use: this does not extend the session.
                 match standing(web, &session).await? {
                     Some((user, _)) => Ok(Some(viewer(web, user, address, &session).await?)),
                     None => Ok(None),
@@ -81,7 +81,7 @@ impl Credential {
     }
 }
 
-/// Finds out who asks. A token that is none is refused; a session that is over is forgotten.
+/// Identifies the caller. An invalid token is refused; an expired session is removed.
 pub(in crate::web) async fn identify(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -121,8 +121,9 @@ pub(in crate::web) async fn identify(
     }
 }
 
-/// Finds out who asks where everybody may ask: whoever cannot be told is nobody. So a server that
-/// has lost its database can still say so, and a session that only watches comes to its end.
+/// Identifies the caller where everybody may ask: an unidentified caller counts as a stranger. So a
+/// server that has lost its database can still say so, and a session used only for monitoring
+/// expires.
 pub(in crate::web) async fn recognize(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -144,7 +145,7 @@ pub(in crate::web) async fn recognize(
     next.run(request).await
 }
 
-/// Whose token it is.
+/// The viewer of a token.
 pub(in crate::web) async fn from_token(
     web: &Web,
     token: &str,
@@ -171,8 +172,7 @@ async fn from_session(
     Ok(Some(viewer(web, user, address, session).await?))
 }
 
-/// Whose session it is, and what it should keep from now on if that changes. One that is over is
-/// forgotten.
+/// The user of a session, and its new contents if these must be stored. An expired one is removed.
 async fn standing(
     web: &Web,
     session: &Session,
@@ -205,7 +205,7 @@ async fn viewer(
     Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
 }
 
-/// Why somebody does what they do, if the request says so for all that it orders.
+/// The reason for a change, if the request gives one for all its mutations.
 fn reason(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get(REASON) else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes()).ok().and_then(reason_in);
@@ -218,7 +218,7 @@ fn reason(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// A reason as the audit log keeps it; None for what it does not keep.
+/// A reason in the form that the audit log accepts; `None` for an invalid one.
 pub(in crate::web) fn reason_in(text: &str) -> Option<String> {
     let text = text.trim();
     let fits = text.chars().count() <= 500 && !text.chars().any(char::is_control);
@@ -229,6 +229,6 @@ pub(in crate::web) fn reason_in(text: &str) -> Option<String> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    // Another scheme is no token of ours, and no session either.
+    // Another scheme is neither a token of ours nor a session.
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }

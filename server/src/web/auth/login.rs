@@ -19,7 +19,7 @@ use crate::{
     web::{Web, refusal::Refusal, refusals::cut},
 };
 
-/// What somebody signs in with.
+/// Name and password.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web) struct Credentials {
@@ -48,7 +48,7 @@ pub(in crate::web) async fn login(
         metrics.sign_in(SignIn::Refused);
         let name = cut(&name);
         tracing::warn!(%name, %address, "a sign-in was refused");
-        // One text for an unknown name, a wrong password and a disabled user.
+        // The same text for an unknown name, a wrong password and a disabled user.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };
     match (counted, &device) {
@@ -56,8 +56,8 @@ pub(in crate::web) async fn login(
         (CountedBy::Device | CountedBy::Address, _) => web.guesses.forgive(&name, address).await,
     }
     metrics.sign_in(SignIn::Accepted);
-    // A key that somebody planted before is worth nothing now, and what the session kept of whoever
-    // signed in before them does not go along.
+    // A session key that was planted before is now worthless, and data from another user's earlier
+    // session is not carried over.
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
@@ -77,16 +77,16 @@ pub(in crate::web) async fn login(
     Ok(answer)
 }
 
-/// By what an attempt was counted.
+/// What an attempt was counted by.
 #[derive(Clone, Copy, Debug)]
 enum CountedBy {
     /// The name and the address.
     Address,
-    /// The browser, in which the user has signed in before.
+    /// A browser in which the user has signed in before.
     Device,
 }
 
-/// Counts an attempt. Where the name or the address has none left, a browser in which that user has
+/// Counts an attempt. If the name or the address has none left, a browser in which that user has
 /// signed in before still has its own: guessing at a name does not lock its user out.
 async fn count(
     web: &Web,
@@ -105,7 +105,7 @@ async fn count(
     device.attempt(&web.guesses, name).await.map(|()| CountedBy::Device)
 }
 
-/// What somebody hears who may not try now. Nobody may whose guesses cannot be counted.
+/// The refusal for a caller who may not try now. If guesses cannot be counted, nobody may.
 pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
     match hindrance {
         Hindrance::Wait(wait) => {
@@ -118,7 +118,7 @@ pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
     }
 }
 
-/// Ends the session, if there is one: 204; or 200 and `{"continue_at": ...}` where the browser can
+/// Ends the session, if there is one: 204; or 200 and `{"continue_at": ...}` if the browser can
 /// sign out of the identity provider as well.
 pub(in crate::web) async fn logout(
     State(web): State<Web>,

@@ -6,22 +6,22 @@ use crate::{
     single_flight::{SingleFlight, Slot},
 };
 
-/// As many slots are kept without a look at who still asks for them.
+/// Up to this many entries are kept without checking whether they are in use.
 const FEW: usize = 64;
 
-/// A short-lived cache of lookups, one at a time for each key.
+/// A short-lived, single-flight lookup cache.
 ///
-/// What a lookup finds holds for a moment ([`Moment`]) for all who come: a program that asks much
-/// with one token costs ten lookups a second, not one for each request. Where a lookup takes longer
-/// than that, those who come meanwhile share the next one.
+/// A result is valid for a moment ([`Moment`]) for all callers: a program that sends many requests
+/// with one token causes ten lookups a second, not one for each request. If a lookup takes longer
+/// than that, callers that arrive meanwhile share the next one.
 pub(in crate::web) struct LookupCache<V, E> {
     clock: Clock,
     slots: SingleFlight<String, Last<V, E>>,
 }
 
-/// What the last lookup found.
+/// The last result.
 struct Last<V, E> {
-    /// When it began; that of an error, when it was there.
+    /// When its lookup began; for an error, when it ended.
     at: Moment,
     found: Result<V, E>,
 }
@@ -31,7 +31,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         Self { clock, slots: SingleFlight::new(FEW) }
     }
 
-    /// What `look` finds, or what another lookup has found a moment ago.
+    /// The result of `look`, or of another lookup a moment ago.
     pub(in crate::web) async fn share(
         &self,
         key: &str,
@@ -47,7 +47,8 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         }
         let began = Moment::of(&self.clock);
         let found = look.await;
-        // Who waited for a database that does not answer is told so, and does not wait again.
+        // Callers that waited for a database that does not answer get that error, and do not wait
+        // again.
         let at = if found.is_ok() { began } else { Moment::of(&self.clock) };
         *last = Some(Last { at, found: found.clone() });
         found
@@ -55,7 +56,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
 }
 
 impl<V, E> Last<V, E> {
-    /// Whether it counts for whoever comes now. An error is for those who waited for it.
+    /// Whether it is valid for new callers. An error is only for callers that waited for it.
     fn holds(&self, clock: &Clock) -> bool {
         self.found.is_ok() && self.at.is_recent(clock)
     }

@@ -1,19 +1,18 @@
-//! Who is asking.
+//! Identifies callers.
 //!
 //! A browser signs in at `/auth/login` and gets a session: a random key in a cookie that scripts
 //! cannot read, whose hash is a row in the database. A program sends a bearer token, whose hash is
 //! a row in the database. A session is looked up for each request, a token unless that was done a
-//! moment ago. Whoever changes rights waits for that moment to pass, so a role that was lowered, a
-//! user who was disabled, a password that was changed or a token that was taken back counts from
-//! the next request on; a socket that stays open asks again for each operation, and every now and
-//! then for those under way.
+//! moment ago. Changes of rights wait for that moment to pass, so a lowered role, a disabled user,
+//! a changed password or a revoked token takes effect from the next request; an open socket checks
+//! again for each operation, and periodically for those in progress.
 //!
 //! - `login`: signing in and out
-//! - `oidc`: the browser's way to the identity provider and back
-//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too; `lookup_cache`: one
-//!   look at a token for several requests
-//! - `session`: what a session keeps, and when it ends
-//! - `session_store`: where tower-sessions keeps it
+//! - `oidc`: redirects to the identity provider and back
+//! - `identity`: from a request to a viewer; `address`: the client's address, also behind a proxy;
+//!   `lookup_cache`: shares one lookup of a token among several requests
+//! - `session`: the contents of a session, and when it ends
+//! - `session_store`: stores sessions for tower-sessions
 
 mod address;
 mod device;

@@ -1,7 +1,7 @@
-//! The browser's way to the identity provider and back.
+//! Redirects the browser to the identity provider and handles its return.
 //!
-//! What has to come back is kept in the session of the browser that leaves: whoever comes back
-//! with anything else, or a second time, is nobody. The session that is opened then has a new key.
+//! The expected values are stored in the session of the browser that leaves: a return with anything
+//! else, or a second time, is refused. The session that is opened then has a new key.
 
 use std::{borrow::Cow, net::IpAddr, time::Duration};
 
@@ -26,11 +26,11 @@ use crate::{
 /// The keys in the session's data.
 const PENDING: &str = "oidc_pending";
 const TOKEN: &str = "oidc_token";
-/// A sign-in takes no longer.
+/// Maximum duration of a sign-in.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// Windows of one browser in which somebody may be signing in at once.
+/// Maximum number of concurrent sign-ins in one browser.
 const MAX_PENDING: usize = 5;
-/// A longer token is not kept: the provider then asks whether to sign out.
+/// A longer token is not stored: the provider then asks whether to sign out.
 const MAX_TOKEN: usize = 8 * 1024;
 
 /// A sign-in that has begun in this browser.
@@ -43,13 +43,13 @@ struct Pending {
     at: DateTime<Utc>,
 }
 
-/// Where somebody wants to be when they have signed in.
+/// Where to go after the sign-in.
 #[derive(Debug, Deserialize)]
 pub(in crate::web) struct Wanted {
     to: Option<String>,
 }
 
-/// What the browser comes back with.
+/// The parameters with which the browser returns.
 #[derive(Debug, Deserialize)]
 pub(in crate::web) struct Returned {
     state: Option<String>,
@@ -102,7 +102,7 @@ pub(in crate::web) async fn begin(
     Ok(see_other(begun.url.as_str()))
 }
 
-/// Opens a session for whoever comes back from the provider.
+/// Opens a session for a user who returns from the provider.
 pub(in crate::web) async fn callback(
     State(web): State<Web>,
     Extension(Asking { address, .. }): Extension<Asking>,
@@ -156,7 +156,7 @@ async fn enter(
     };
     web.telemetry.metrics().sign_in(SignIn::Accepted);
     web.guesses.forgive("", address).await;
-    // A key that somebody planted before is worth nothing now.
+    // A session key that was planted before is now worthless.
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
@@ -170,17 +170,17 @@ async fn enter(
     Ok(see_other(to))
 }
 
-/// The provider's token, if the session came from there.
+/// The provider's token, if the session was opened through it.
 pub(super) async fn token(session: &Session) -> Option<String> {
     session.get(TOKEN).await.ok()?
 }
 
-/// Where the browser signs out of the provider, too, if that is known.
+/// The provider's sign-out URL, if it is known.
 pub(super) fn farewell(web: &Web, token: &str) -> Option<String> {
     Some(web.oidc.as_ref()?.sign_out_url(token)?.into())
 }
 
-/// The sign-in of that state. It is taken: nobody comes back by it a second time.
+/// The sign-in with that state. It is removed, so that it cannot be used a second time.
 async fn taken(
     session: &Session,
     state: Option<&str>,
@@ -207,7 +207,7 @@ async fn waiting(
     Ok(all.into_iter().filter(|pending| now - pending.at < patience).collect())
 }
 
-/// A path of this server and nothing else: a browser reads `//host` and `/\host` as another one.
+/// A path on this server and nothing else: a browser takes `//host` and `/\host` for another one.
 fn own_path(wanted: Option<&str>) -> &str {
     let is_own = |path: &&str| {
         path.starts_with('/')
@@ -218,13 +218,13 @@ fn own_path(wanted: Option<&str>) -> &str {
     wanted.filter(is_own).unwrap_or("/")
 }
 
-/// What the standards call errors.
+/// Whether a text has the form of a standard error code.
 fn is_code(text: &str) -> bool {
     text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 fn see_other(to: &str) -> Response {
-    // What it points to is somebody's alone.
+    // The URL contains private values.
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
@@ -252,7 +252,7 @@ fn not_now(error: &OidcError) -> Response {
     page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
 }
 
-/// A page for people: they came here by a link, and there is no console around it.
+/// A page for people: they arrived by a link, without the console around it.
 fn page(status: StatusCode, text: &str) -> Response {
     let text: Cow<'_, str> = text.replace('&', "&amp;").replace('<', "&lt;").into();
     let html = format!(

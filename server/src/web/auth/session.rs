@@ -9,23 +9,23 @@ use crate::{access::mark, config};
 /// The key in the session's data.
 pub(super) const KEY: &str = "signed_in";
 
-/// What a session keeps of its sign-in.
+/// The part of a session that records its sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SignedIn {
     pub(super) user: Uuid,
-    /// Of the password that was given: another password ends the session.
+    /// Derived from the password hash: another password ends the session.
     pub(super) mark: String,
     pub(super) since: DateTime<Utc>,
     pub(super) renewed: DateTime<Utc>,
-    /// From where.
+    /// The client's address.
     pub(super) address: String,
 }
 
-/// Whether a session still stands.
+/// Whether a session is still valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionState {
     Good,
-    /// Good, and old enough to be written again, so that it does not end while it is used.
+    /// Valid, and old enough to be stored again, so that it does not end while it is used.
     Renew,
     Over,
 }

@@ -18,13 +18,13 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// How long a browser, or the proxy of a page that shows it, may keep a badge.
+/// How long a browser, or the proxy of a page that shows it, may cache a badge.
 const CACHED: &str = "max-age=60";
 
-/// The longest text on the left.
+/// Maximum length of the text on the left.
 const MAX_LABEL: usize = 64;
 
-/// Which badge, and what stands on its left.
+/// The token of a badge, and the text on its left.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web) struct Asked {
@@ -32,14 +32,14 @@ pub(in crate::web) struct Asked {
     label: Option<String>,
 }
 
-/// What a badge says.
+/// The contents of a badge.
 struct Said {
     label: String,
     message: String,
     look: Look,
 }
 
-/// The badge as a picture.
+/// The badge as an image.
 pub(in crate::web) async fn picture(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -49,7 +49,7 @@ pub(in crate::web) async fn picture(
     let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
     let picture = svg::badge(&label, &message, look);
     let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
-    // It is made to be shown on pages of others; opened by itself it runs nothing.
+    // It is meant to be shown on other sites' pages; opened on its own it runs nothing.
     let head = answer.headers_mut();
     let (anywhere, nothing) = ("cross-origin", "default-src 'none'");
     let policy = HeaderName::from_static("cross-origin-resource-policy");
@@ -58,7 +58,7 @@ pub(in crate::web) async fn picture(
     Ok(answer)
 }
 
-/// The same for who draws it: the form that Shields takes of an endpoint.
+/// The same as data: the format that Shields expects from an endpoint.
 pub(in crate::web) async fn endpoint(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -88,7 +88,7 @@ async fn said(
     Ok(Said { label: label.chars().take(MAX_LABEL).collect(), message, look })
 }
 
-/// In words. Paused schedules are told of only where there are no others.
+/// The text of a badge. Paused schedules are mentioned only if there are no others.
 fn message(standing: &BadgeCounts) -> (String, Look) {
     let BadgeCounts { passing, failing, unknown, paused, .. } = *standing;
     let is_one = standing.schedule.is_some();

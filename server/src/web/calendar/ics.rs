@@ -1,12 +1,12 @@
-//! iCalendar, written: lines of at most 75 bytes, texts escaped.
+//! Writes iCalendar: lines of at most 75 bytes, with escaped texts.
 
 use chrono::{DateTime, Days, Utc};
 
 use crate::commands::feeds::{Event, Shown, When};
 
-/// The longest line, without its end.
+/// Maximum length of a line, without its end.
 const LINE: usize = 75;
-/// Programs are asked to come again no sooner.
+/// The refresh interval that programs are asked to use.
 const REFRESH: &str = "PT15M";
 
 /// A calendar of that name. `link` is the address of the console, if browsers have one.
@@ -40,7 +40,7 @@ impl Lines {
         self.raw("BEGIN:VEVENT");
         match when {
             When::At(at) => {
-                // The key that the run's receiver gets, so it stays the same at each reading.
+                // The same as the idempotency key of the run, so it stays the same at each reading.
                 let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
                 let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
                 self.raw(&format!("UID:{id}-{seconds}{part}@carillon"));
@@ -56,7 +56,7 @@ impl Lines {
                 self.text("SUMMARY", &format!("{name}: {times} {runs}"));
             }
         }
-        // What is told of it changes with the schedule only.
+        // The event's contents change only with the schedule.
         self.raw(&format!("DTSTAMP:{}", instant(updated_at.utc())));
         let note = if note.is_empty() { String::new() } else { format!("\n\n{note}") };
         self.text("DESCRIPTION", &format!("{description}{note}"));
@@ -67,7 +67,7 @@ impl Lines {
         if let Some(link) = link {
             self.raw(&format!("URL:{link}/schedules/{id}"));
         }
-        // It keeps nobody busy.
+        // It does not mark anybody as busy.
         self.raw("TRANSP:TRANSPARENT");
         self.raw("END:VEVENT");
     }
@@ -76,7 +76,7 @@ impl Lines {
         self.raw(&format!("{name}:{}", escaped(value)));
     }
 
-    /// A line, folded: what follows begins with a blank. No character is cut in two.
+    /// A line, folded: continuation lines begin with a space. No character is split.
     fn raw(&mut self, line: &str) {
         let mut rest = line;
         let mut room = LINE;
@@ -100,7 +100,7 @@ fn instant(at: DateTime<Utc>) -> String {
     at.format("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// A text as a value: no line ends in it, and no control characters, which no calendar may have.
+/// A text as a value, without line ends and control characters, which calendars may not contain.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {

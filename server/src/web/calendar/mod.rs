@@ -1,9 +1,9 @@
-//! Upcoming runs for calendars, and badges. A feed's address is all that a program needs to read it:
-//! nobody signs in.
+//! Upcoming runs for calendar programs, and badges. A feed's address is all that a program needs to
+//! read it: there is no sign-in.
 //!
 //! - `opened`: from the address to the feed
-//! - `feed`: the route of calendars; `ics`: the text, as RFC 5545 has it
-//! - `badge`: the routes of badges; `svg`: the picture
+//! - `feed`: the route of calendars; `ics`: the text, as in RFC 5545
+//! - `badge`: the routes of badges; `svg`: the image
 
 mod badge;
 mod feed;

@@ -1,5 +1,5 @@
-//! From an address to the feed that stands there: guesses are counted, and an answer that is known
-//! already is not sent again.
+//! From an address to its feed: guesses are counted, and a response that the client already has is
+//! not sent again.
 
 use std::net::SocketAddr;
 
@@ -19,14 +19,14 @@ use crate::{
     web::{Web, auth::client_address, refusal::Refusal},
 };
 
-/// The feed with that token. A wrong token and a feed that was revoked are answered alike.
+/// The feed with that token. A wrong token and a revoked feed get the same answer.
 pub(super) async fn opened(
     web: &Web,
     (peer, headers): (SocketAddr, &HeaderMap),
     (kind, token): (Kind, &str),
 ) -> Result<Opened, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
-    // Each wrong token counts for its address. A right one does not: it is taken off again below.
+    // Each wrong token counts for its address. A right one does not: it is taken back below.
     let guess = format!("{:x}", Sha256::digest(token));
     web.feed_limiter.attempt(&guess, address).map_err(|wait| {
         let text = "too many tokens that are none came from there; try again later";
@@ -49,13 +49,13 @@ pub(super) async fn opened(
     Ok(opened)
 }
 
-/// What an address without a token is told.
+/// The refusal of an address without a token.
 pub(super) fn without_token() -> Refusal {
     let text = "this address needs the token that was shown when the feed was made";
     Refusal::new(StatusCode::BAD_REQUEST, text)
 }
 
-/// The answer, or that it is known already.
+/// The response, or 304 if the client already has it.
 pub(super) fn answer(
     headers: &HeaderMap,
     cached: &'static str,
@@ -76,7 +76,7 @@ pub(super) fn answer(
 
 pub(super) fn refused(error: CommandError) -> Refusal {
     if let CommandError::BadInput(bad) = &error {
-        // A search that was good when the feed was made, and is none of today's language.
+        // The search was valid when the feed was created, but no longer is.
         return Refusal::new(StatusCode::CONFLICT, bad.to_string());
     }
     Refusal::internal(&error)

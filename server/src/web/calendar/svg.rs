@@ -1,6 +1,6 @@
-//! A badge as a picture: two boxes with a text each, as wide as the texts are.
+//! A badge as an image: two boxes with a text each, as wide as the texts.
 
-/// How the right box looks.
+/// The look of the right box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     Passing,
@@ -18,7 +18,7 @@ impl Look {
         }
     }
 
-    /// The colour's name, for who draws the badge.
+    /// The name of the look, for Shields.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Passing => "success",
@@ -29,7 +29,7 @@ impl Look {
 }
 
 const HEIGHT: u32 = 20;
-/// Beside each text, on both sides.
+/// The margin on both sides of each text.
 const MARGIN: u32 = 6;
 
 pub(super) fn badge(label: &str, message: &str, look: Look) -> String {
@@ -54,7 +54,7 @@ pub(super) fn badge(label: &str, message: &str, look: Look) -> String {
     )
 }
 
-/// About how wide a text is at 11 pixels, in pixels; `textLength` makes it so.
+/// The approximate width of a text at 11 pixels, in pixels; `textLength` makes it exact.
 fn width(text: &str) -> u32 {
     let tenths = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' => 35,
@@ -67,7 +67,7 @@ fn width(text: &str) -> u32 {
     (text.chars().map(tenths).sum::<u32>() / 10).max(1)
 }
 
-/// Nothing in a name ends what it stands in.
+/// Escapes a text, so that it cannot end its element or attribute.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -77,7 +77,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // XML has no way to say these.
+            // XML cannot represent these.
             c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }

@@ -1,4 +1,4 @@
-//! The documentation, under `/docs`: what `make docs` put beside the console.
+//! The documentation, under `/docs`: the output of `make docs` beside the console.
 
 use axum::{
     body::Body,
@@ -11,16 +11,16 @@ use super::{Files, missing};
 
 const INDEX: &str = "/docs/index.html";
 
-/// Whether a path is the documentation's.
+/// Whether a path belongs to the documentation.
 pub(super) fn is_below(path: &str) -> bool {
     path.strip_prefix("/docs").is_some_and(super::is_end)
 }
 
-/// The page or file that is asked for. Names of its files do not last: each is asked for again.
+/// The requested page or file. The names of its files contain no hash, so each is revalidated.
 pub(super) async fn serve(files: &Files, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     match parts.uri.path() {
-        // Its links are relative to the folder.
+        // Its links are relative to the directory.
         "/docs" => return Redirect::permanent("/docs/").into_response(),
         "/docs/" => parts.uri = Uri::from_static(INDEX),
         _ => {}

@@ -10,10 +10,10 @@ use tower_http::services::ServeDir;
 
 use super::missing;
 
-/// Where the console's files are.
+/// The location of the console's files.
 #[derive(Clone, Debug)]
 pub(in crate::web) enum Files {
-    /// In a folder.
+    /// In a directory.
     Folder(ServeDir),
     /// In the binary.
     #[cfg_attr(not(feature = "embed"), expect(dead_code, reason = "needs the feature `embed`"))]
@@ -27,7 +27,7 @@ pub(in crate::web) enum Files {
 }
 
 impl Files {
-    /// The folder if one is configured, else what the binary holds.
+    /// The directory if one is configured, otherwise the files in the binary.
     pub(in crate::web) fn find(dist: Option<&Path>) -> Self {
         match dist {
             Some(dist) => Self::Folder(ServeDir::new(dist).append_index_html_on_directories(true)),
@@ -35,7 +35,7 @@ impl Files {
         }
     }
 
-    /// The answer to a request for a file; 404 if there is none of that path.
+    /// The response to a request for a file; 404 if there is none at that path.
     pub(in crate::web) async fn get(&self, request: Request) -> Response {
         match self {
             Self::Folder(folder) => match folder.clone().oneshot(request).await {
@@ -55,7 +55,7 @@ impl Files {
 #[expect(unused_qualifications, reason = "the generated list of files spells its paths out")]
 fn embedded() -> Files {
     use memory_serve::CacheControl;
-    // The console's own rule about caching replaces what is set here.
+    // The console's own cache rule replaces these headers.
     let files = memory_serve::load!()
         .index_file(Some("/index.html"))
         .html_cache_control(CacheControl::NoCache)

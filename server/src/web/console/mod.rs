@@ -1,17 +1,17 @@
-//! The monitoring console: a single-page app, from a folder while it is being built (`console.dist`)
-//! or from inside the binary (feature `embed`).
+//! The monitoring console: a single-page app, from a directory during development (`console.dist`)
+//! or from the binary (feature `embed`).
 //!
-//! Its router runs in the browser, so a path that is no file is the app's as long as a person
-//! navigates to it; a program that mistypes an address gets an error instead of a page. Names of
-//! files that carry a hash of their content never change and may be kept for ever; the page that
-//! names them is asked for each time.
+//! Its router runs in the browser, so a path that is not a file belongs to the app when a person
+//! navigates to it; a program that mistypes a URL gets an error instead of a page. Files whose
+//! names contain a hash of their content never change and may be cached for ever; the page that
+//! names them is revalidated each time.
 //!
-//! The documentation lies beside the app, in the folder `docs`, and is served under `/docs`: pages
-//! of their own, to which the app's router knows no way.
+//! The documentation lies beside the app, in the directory `docs`, and is served under `/docs` as
+//! separate pages, which the app's router does not know.
 //!
 //! - `files`: where the files are
 //! - `docs`: the documentation among them
-//! - `missing`: what to say when there are none
+//! - `missing`: the responses if there are none
 
 mod docs;
 mod files;
@@ -27,10 +27,10 @@ use axum::{
 
 use super::{Web, refusal::Refusal};
 
-/// Paths of programs: never the app's.
+/// Paths for programs: never the app's.
 const PROGRAMS: [&str; 4] = ["/api", "/auth", "/graphql", "/metrics"];
 
-/// Whatever no other route answers.
+/// Answers every path that no other route answers.
 pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if PROGRAMS.iter().any(|of| path.strip_prefix(of).is_some_and(is_end)) {
@@ -47,7 +47,7 @@ pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response 
     let navigates = is_navigation(request.headers());
     let (mut parts, body) = request.into_parts();
     let index = Request::from_parts(parts.clone(), axum::body::Body::empty());
-    // A page has one address: `/index.html` is `/`.
+    // Each page has a single address: `/index.html` is `/`.
     if path == "/index.html" {
         parts.uri = Uri::from_static("/");
     }
@@ -69,7 +69,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// A person's browser goes there, not a program or a script.
+/// Whether a person's browser navigates there, not a program or a script.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("sec-fetch-mode") {
@@ -82,8 +82,8 @@ fn has_extension(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
 
-/// Whether the name of the file or of its folder carries a hash of the content: `tokens-0123456789abcdef.css`,
-/// `console-0123456789abcdef/frontend.js`.
+/// Whether the name of the file or of its directory contains a hash of the content:
+/// `tokens-0123456789abcdef.css`, `console-0123456789abcdef/frontend.js`.
 fn is_hashed(path: &str) -> bool {
     path.split('/').any(|name| {
         name.split(['-', '_', '.'])

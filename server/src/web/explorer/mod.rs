@@ -1,13 +1,13 @@
-//! A page to try GraphQL out: a query, its answer, subscriptions, the schema to look things up in,
-//! and what can stand at the cursor.
+//! A page for trying out GraphQL: a query, its response, subscriptions, the schema for reference,
+//! and completion at the cursor.
 //!
-//! It is ours, and not GraphiQL: that is 1.6 MB of a hundred packages, which would come from a
-//! public network or make Node a part of every build, asks for styles that the content security
-//! policy refuses, and would run with the session of whoever opens it. This one is in the binary,
-//! works where there is no other network, and keeps the policy of the console. Whatever the server
-//! answers is written as text.
+//! It is our own and not GraphiQL. That has 1.6 MB from a hundred packages, which would come from a
+//! public network or make Node a part of every build; it needs styles that the content security
+//! policy refuses, and would run with its user's session. This page is in the binary, works without
+//! an internet connection, and complies with the console's policy. All responses of the server are
+//! written as text.
 //!
-//! - `page/`: the page, its styles, and its scripts, which are modules as they stand
+//! - `page/`: the page, its styles, and its scripts, which are unbundled modules
 
 use axum::{
     Router,
@@ -20,10 +20,10 @@ use super::Web;
 
 const PAGE: &str = include_str!("page/index.html");
 
-/// The colours and faces of the console.
+/// The colours and fonts of the console.
 const TOKENS: &str = include_str!("../../../../assets/style/tokens.css");
 
-/// What the page asks for.
+/// The files that the page loads.
 const FILES: [(&str, &str, &str); 6] = [
     ("/graphiql/tokens.css", "text/css", TOKENS),
     ("/graphiql/page.css", "text/css", include_str!("page/page.css")),
@@ -33,7 +33,7 @@ const FILES: [(&str, &str, &str); 6] = [
     ("/graphiql/complete.js", "text/javascript", include_str!("page/complete.js")),
 ];
 
-/// The page and its files. Nothing in them is secret: they are there for strangers, too.
+/// The page and its files. They contain nothing secret, so strangers may load them, too.
 pub(super) fn routes() -> Router<Web> {
     let page = Router::new().route("/graphiql", get(async || Html(PAGE)));
     FILES.into_iter().fold(page, |routes, (path, kind, text)| {

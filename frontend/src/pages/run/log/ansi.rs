@@ -1,9 +1,9 @@
-//! The colours that programs write into their lines, as terminals read them.
+//! Terminal colours in the lines that programs write.
 //!
-//! Only what changes how letters look is kept (`ESC [ … m`); every other sequence is left out. A colour of the large
-//! palettes becomes the nearest of the eight that have a name: those keep their contrast in light and dark.
+//! Only sequences that change the style of text are kept (`ESC [ … m`); every other sequence is dropped. A colour of
+//! the large palettes is mapped to the nearest of the eight named ones: those keep their contrast in light and dark.
 
-/// How letters look.
+/// The style of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pen {
     /// From 0 for black to 7 for white.
@@ -16,21 +16,21 @@ pub(super) struct Pen {
     pub(super) is_swapped: bool,
 }
 
-/// Letters from a byte on look so, until the next one.
+/// The style of the text from a byte on, until the next stroke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stroke {
     pub(super) from: usize,
     pub(super) pen: Pen,
 }
 
-/// The text alone.
+/// The text without sequences.
 pub(in crate::pages) fn plain(raw: &str) -> String {
     read(raw, &mut Pen::default()).0
 }
 
 const ESCAPE: char = '\u{1b}';
 
-/// The text without sequences, and where the pen changes. The pen goes on from line to line.
+/// The text without sequences, and where the pen changes. The pen carries over from line to line.
 pub(super) fn read(raw: &str, pen: &mut Pen) -> (String, Vec<Stroke>) {
     let mut strokes = Vec::new();
     if *pen != Pen::default() {
@@ -66,7 +66,7 @@ pub(super) fn read(raw: &str, pen: &mut Pen) -> (String, Vec<Stroke>) {
     (text, strokes)
 }
 
-/// Reads one sequence to its end; answers the numbers of one that changes the pen.
+/// Reads one sequence to its end; returns its numbers if it changes the pen.
 fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
     match letters.next()? {
         '[' => {
@@ -83,7 +83,7 @@ fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
             }
             None
         }
-        // A title or a link: up to the bell, or to ESC \.
+        // A title or a link: ends with the bell, or with ESC \.
         ']' => {
             while let Some(letter) = letters.next() {
                 if letter == '\u{7}' {
@@ -128,7 +128,7 @@ impl Pen {
         }
     }
 
-    /// The style sheet's names for it.
+    /// The CSS classes of this style.
     pub(super) fn class(self) -> String {
         let (ink, ground) =
             if self.is_swapped { (self.ground, self.ink) } else { (self.ink, self.ground) };
@@ -152,7 +152,7 @@ fn named(colour: u16) -> Option<u8> {
     u8::try_from(colour).ok()
 }
 
-/// A colour of 256, or one of its own.
+/// A colour of the 256, or a true colour.
 fn large(codes: &mut impl Iterator<Item = u16>) -> Option<u8> {
     match codes.next()? {
         5 => {
@@ -175,7 +175,7 @@ fn large(codes: &mut impl Iterator<Item = u16>) -> Option<u8> {
     }
 }
 
-/// The named colour that has the same strong parts.
+/// The named colour with the same strong components.
 fn nearest(red: u16, green: u16, blue: u16) -> u8 {
     let most = red.max(green).max(blue);
     if most < 64 {

@@ -1,5 +1,5 @@
-//! The lines of a log, what of them is shown, and what is found in them. Pure; all of it grows with the log and is never
-//! made anew for a line.
+//! The lines of a log, which of them are shown, and the matches of a search. Pure. Everything here grows with the log
+//! and is never recomputed for a new line.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct LogLine {
     pub(super) strokes: Vec<Stroke>,
 }
 
-/// Which lines are shown; what is empty shows all.
+/// Which lines are shown; an empty field does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) task: String,
@@ -35,7 +35,7 @@ impl Filter {
     }
 }
 
-/// Something found: the place of its line among those that are shown, and its bytes there.
+/// A match: the index of its line among the visible lines, and its bytes within the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) place: usize,
@@ -43,22 +43,22 @@ pub(super) struct Hit {
     pub(super) to: usize,
 }
 
-/// All of it.
+/// A log with its filter and search.
 #[derive(Default)]
 pub(super) struct Log {
     lines: Vec<LogLine>,
     /// The pen of each attempt's streams.
     pens: BTreeMap<(String, i64, bool), Pen>,
     filter: Filter,
-    /// Indices of the lines that are shown.
+    /// Indices of the visible lines.
     shown: Vec<usize>,
-    /// How many letters go into a row; none where lines are not wrapped.
+    /// Number of characters per row; `None` if lines are not wrapped.
     columns: Option<usize>,
-    /// For each line that is shown, the row behind its last one.
+    /// For each visible line, the row after its last row.
     ends: Vec<usize>,
     query: String,
     hits: Vec<Hit>,
-    /// Whether lines of more than one attempt are here: then each says whose it is.
+    /// Whether the log contains lines of more than one attempt: then each line names its attempt.
     is_mixed: bool,
 }
 
@@ -84,7 +84,7 @@ impl Log {
         *self = Self { filter, columns, query, ..Self::default() };
     }
 
-    /// Shows other lines.
+    /// Applies another filter.
     pub(super) fn narrow(&mut self, filter: Filter) {
         if self.filter != filter {
             self.filter = filter;
@@ -92,7 +92,7 @@ impl Log {
         }
     }
 
-    /// Wraps lines behind so many letters, or not at all.
+    /// Wraps lines after this many characters, or not at all.
     pub(super) fn wrap(&mut self, columns: Option<usize>) {
         if self.columns != columns {
             self.columns = columns;
@@ -100,7 +100,7 @@ impl Log {
         }
     }
 
-    /// Looks for something else, without regard to case.
+    /// Searches for another text, ignoring case.
     pub(super) fn search(&mut self, query: &str) {
         if self.query != query {
             query.clone_into(&mut self.query);
@@ -116,7 +116,7 @@ impl Log {
         self.show_from(0);
     }
 
-    /// Takes the lines from an index on into what is shown and found.
+    /// Adds the lines from an index on to the visible lines and the matches.
     fn show_from(&mut self, first: usize) {
         let old = self.shown.len();
         for (index, line) in self.lines.iter().enumerate().skip(first) {
@@ -160,14 +160,14 @@ impl Log {
         self.hits.get(number).copied()
     }
 
-    /// What is found in the line at a place, with its number among all that is found.
+    /// The matches in the line at a place, each with its number among all matches.
     pub(super) fn hits_at(&self, place: usize) -> Vec<(usize, Hit)> {
         let first = self.hits.partition_point(|hit| hit.place < place);
         let rest = self.hits.iter().enumerate().skip(first);
         rest.take_while(|(_, hit)| hit.place == place).map(|(number, hit)| (number, *hit)).collect()
     }
 
-    /// The first thing found at a place or behind it; else the first of all.
+    /// The first match at or after a place, or else the first of all.
     pub(super) fn hit_from(&self, place: usize) -> usize {
         let number = self.hits.partition_point(|hit| hit.place < place);
         if number < self.hits.len() { number } else { 0 }
@@ -179,19 +179,19 @@ impl Log {
         Some((index + 1, self.lines.get(index)?))
     }
 
-    /// The place of the line with a number, or of the next one that is shown.
+    /// The place of the line with this number, or of the next visible one.
     pub(super) fn place_of(&self, number: usize) -> Option<usize> {
         let index = number.checked_sub(1)?;
         let place = self.shown.partition_point(|shown| *shown < index);
         (place < self.shown.len()).then_some(place)
     }
 
-    /// How many rows what is shown takes.
+    /// Number of rows that the visible lines take.
     pub(super) fn rows(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The row that a line begins in.
+    /// The first row of a line.
     pub(super) fn row_of(&self, place: usize) -> usize {
         place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
     }
@@ -203,7 +203,7 @@ impl Log {
         first..(last + 1).min(self.shown.len())
     }
 
-    /// What is shown, as text.
+    /// The visible lines, as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (_, line) in (0..self.shown.len()).filter_map(|place| self.line(place)) {
@@ -218,7 +218,7 @@ fn rows(text: &str, columns: Option<usize>) -> usize {
     columns.map_or(1, |columns| text.chars().count().div_ceil(columns.max(1)).max(1))
 }
 
-/// Where a query stands in a text, without regard to case.
+/// The occurrences of a query in a text, ignoring case.
 fn occurrences(text: &str, query: &str) -> impl Iterator<Item = (usize, usize)> + use<> {
     let (text, query) = (text.to_ascii_lowercase(), query.to_ascii_lowercase());
     let mut from = 0;

@@ -1,13 +1,14 @@
 //! The log, line by line while it is written.
 //!
-//! All lines are kept, and only those in sight are drawn: a log of any length costs the page the same. While `Follow` is
-//! set the last line stays in sight; scrolling up unsets it, as in any terminal. The number of a line is a link to it.
+//! All lines are kept, but only the visible ones are drawn: a log of any length costs the page the same. While
+//! `Follow` is set, the last line stays in view; scrolling up unsets it, as in a terminal. The number of a line is a
+//! link to it.
 //!
-//! - `lines`: what there is, what is shown, what is found (pure)
+//! - `lines`: the lines, the visible ones, the matches (pure)
 //! - `ansi`: the colours that programs write (pure)
-//! - `segments`: a line cut into pieces that look alike (pure)
-//! - `sight`: what of it is in sight
-//! - `tools`: the search, the filters and the switches above it
+//! - `segments`: a line cut into pieces of one style (pure)
+//! - `sight`: the part of the log that is in view
+//! - `tools`: the search, the filters and the switches above the log
 
 mod ansi;
 mod lines;
@@ -42,7 +43,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Something of the log; tracked.
+    /// Takes a value from the log; tracked.
     fn with<T>(self, take: impl FnOnce(&Log) -> T) -> T {
         self.version.track();
         self.log.with_value(take)
@@ -54,7 +55,7 @@ impl Kept {
     }
 }
 
-/// What is looked for, and the number of what is looked at.
+/// The search text, and the number of the current match.
 #[derive(Clone, Copy)]
 struct Search {
     query: RwSignal<String>,
@@ -68,7 +69,7 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     use_feed(
         move || Feed::log(id.clone()),
         move |batch| kept.change(|log| log.push(batch)),
-        // From its first line on again.
+        // After a gap the feed starts again from the first line.
         move || kept.change(Log::clear),
     );
     Effect::new(move |_| {
@@ -90,7 +91,7 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
         let words = match (kept.with(Log::count), is_live) {
             (0, true) => "Waiting for the first line …",
             (0, false) => "It wrote nothing.",
-            _ => "No line fits the filter.",
+            _ => "No line matches the filter.",
         };
         view! { <p class="log-empty">{words}</p> }.into_any()
     });
@@ -116,7 +117,7 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     panel("Log", aside, body)
 }
 
-/// A line that nobody sees, to measure how many letters go into one.
+/// An invisible line that measures how many characters fit into a row.
 fn probe(sight: Sight) -> AnyView {
     view! {
         <div class="log-line log-probe" aria-hidden="true">
@@ -129,7 +130,7 @@ fn probe(sight: Sight) -> AnyView {
     .into_any()
 }
 
-/// Brings the line into sight that the address names, once it is here.
+/// Scrolls to the line that the address names, once it has arrived.
 fn go_to_linked(kept: Kept, sight: Sight, looking: Looking) {
     let linked = untrack(|| looking.line());
     let there = StoredValue::new(linked.is_none());
@@ -145,7 +146,7 @@ fn go_to_linked(kept: Kept, sight: Sight, looking: Looking) {
     });
 }
 
-/// What drawing a line takes.
+/// What drawing a line needs.
 #[derive(Clone, Copy)]
 struct LineDrawing {
     kept: Kept,
@@ -188,10 +189,10 @@ impl LineDrawing {
         .into_any()
     }
 
-    /// The line's letters, with what is found in them.
+    /// The text of the line, with its matches marked.
     fn text(self, number: usize) -> AnyView {
         let current = self.search.current.get();
-        // A search changes what is found; lines that come do not.
+        // Redrawn when the search changes, but not when lines arrive.
         self.search.query.track();
         self.kept.log.with_value(|log| {
             let Some(place) = log.place_of(number) else { return ().into_any() };

@@ -1,14 +1,14 @@
-//! A line cut into pieces that look alike: where the pen changes, and where something is found.
+//! A line cut into pieces of one style: at each change of the pen, and at each match.
 
 use super::{ansi::Stroke, lines::Hit};
 
-/// Some letters.
+/// Text of one style.
 #[derive(Debug, PartialEq)]
 pub(super) struct Segment<'a> {
     pub(super) text: &'a str,
-    /// The style sheet's names for how they look.
+    /// The CSS classes of its style.
     pub(super) class: String,
-    /// The number of what is found here.
+    /// The number of the match that it belongs to.
     pub(super) hit: Option<usize>,
 }
 

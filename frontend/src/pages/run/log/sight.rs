@@ -1,33 +1,33 @@
-//! What of the log is in sight: which lines are drawn, and where.
+//! The part of the log that is in view: which lines are drawn, and where.
 
 use leptos::{ev, html, prelude::*};
 
 use super::{Kept, lines::Log};
 
-/// The height of a row; the style sheet says the same.
+/// The height of a row; the style sheet sets the same.
 const ROW: usize = 18;
-/// Rows that are drawn above and below what is in sight.
+/// Rows that are drawn above and below the visible part.
 const BEYOND: usize = 20;
-/// Letters in the probe.
+/// Number of characters in the probe.
 const LETTERS: i32 = 20;
-/// So many lines go on paper, the last ones; a longer log is downloaded instead.
+/// Maximum number of lines to print, the last ones; a longer log can be downloaded instead.
 const PRINTED: usize = 5_000;
-/// So near to its end the log counts as followed.
+/// Within this distance of its end, the log counts as followed.
 const NEAR: i32 = 24;
 
-/// The frame, and how far it is scrolled.
+/// The scrolling frame, and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     kept: Kept,
     pub(super) frame: NodeRef<html::Div>,
-    /// The column of the text in the probe, and the letters in it.
+    /// The text column of the probe, and the characters in it.
     pub(super) cell: NodeRef<html::Span>,
     pub(super) letters: NodeRef<html::Span>,
     pub(super) follow: RwSignal<bool>,
     pub(super) wraps: RwSignal<bool>,
     top: RwSignal<i32>,
     inner: RwSignal<i32>,
-    /// Where the console itself scrolled to last.
+    /// The last position that the console itself scrolled to.
     own: StoredValue<i32>,
     range: Memo<(usize, usize)>,
 }
@@ -76,7 +76,7 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     sight
 }
 
-/// Knows whether the page is on its way to paper, which has no frame to scroll. Behind it the frame is as it was.
+/// Tracks whether the page is being printed: paper has no scrolling frame. Afterwards the frame is measured again.
 fn follow_printing(sight: Sight, prints: RwSignal<bool>) {
     let event = |name| ev::Custom::<ev::Event>::new(name);
     let before = window_event_listener(event("beforeprint"), move |_| prints.set(true));
@@ -108,19 +108,19 @@ impl Sight {
         format!("{}px", self.kept.with(Log::rows) * ROW)
     }
 
-    /// How far down the lines that are drawn begin.
+    /// The vertical offset of the first line that is drawn.
     pub(super) fn shift(self) -> String {
         let (from, _) = self.range.get();
         format!("translateY({}px)", self.kept.with(|log| log.row_of(from)) * ROW)
     }
 
-    /// The place of the first line in sight.
+    /// The place of the first visible line.
     pub(super) fn first(self) -> usize {
         let row = pixels(self.top.get_untracked()) / ROW;
         self.kept.log.with_value(|log| log.between(row, row + 1).start)
     }
 
-    /// Brings a line into the middle of the frame.
+    /// Scrolls a line into the middle of the frame.
     pub(super) fn show(self, place: usize) {
         if self.follow.is_disposed() {
             return;
@@ -133,7 +133,7 @@ impl Sight {
         }
     }
 
-    /// Brings the log into the window, and a line into its middle.
+    /// Scrolls the log into the window, and a line into its middle.
     pub(super) fn reveal(self, place: usize) {
         self.show(place);
         if let Some(frame) = self.frame.try_get_untracked().flatten() {
@@ -142,7 +142,7 @@ impl Sight {
     }
 
     fn to_end(self) {
-        // The next frame may come when the page has gone.
+        // By the next frame, the page may have been left.
         if let Some(frame) = self.frame.try_get_untracked().flatten() {
             self.scroll(frame.scroll_height());
         }
@@ -156,7 +156,7 @@ impl Sight {
         }
     }
 
-    /// The frame has been scrolled. Lines that came meanwhile do not end the following: only a hand does.
+    /// The frame was scrolled. New lines do not end the following: only the user's scrolling does.
     pub(super) fn scrolled(self) {
         let Some(frame) = self.frame.get_untracked() else { return };
         self.look();
@@ -173,7 +173,7 @@ impl Sight {
         }
     }
 
-    /// Finds out how many letters go into a row.
+    /// Measures how many characters fit into a row.
     fn measure(self) {
         if self.follow.is_disposed() {
             return;
@@ -189,7 +189,7 @@ impl Sight {
     }
 }
 
-/// How many letters go into a cell that is `width` wide, where `LETTERS` of them take `taken`.
+/// The number of characters that fit into a cell of this width, if `LETTERS` of them take `taken`.
 fn columns(width: i32, taken: i32) -> Option<usize> {
     (width > 0 && taken > 0).then(|| pixels(width * LETTERS / taken).max(8))
 }

@@ -11,7 +11,7 @@ use crate::{
     state::use_notices,
 };
 
-/// What the tools work on.
+/// The state that the tools work on.
 #[derive(Clone, Copy)]
 pub(super) struct Tools {
     pub(super) kept: Kept,
@@ -25,7 +25,7 @@ pub(super) struct Tools {
 const LEVELS: [(&str, &str); 4] =
     [("", "All lines"), ("stdout", "Output"), ("stderr", "Errors"), ("system", "Carillon's own")];
 
-/// The stream that the address asks for.
+/// The stream that the address names.
 pub(in crate::pages::run) fn stream(name: &str) -> Option<LogStream> {
     match name {
         "stdout" => Some(LogStream::Stdout),
@@ -76,7 +76,7 @@ fn switch(words: &'static str, is_on: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The task or attempt that the log is narrowed to, and the way back to all.
+/// The task or attempt that filters the log, and a button that shows all again.
 fn chosen(looking: Looking) -> AnyView {
     let (task, attempt) = looking.chosen();
     if task.is_empty() {
@@ -143,7 +143,7 @@ fn finder(tools: Tools) -> AnyView {
     .into_any()
 }
 
-/// Looks at what is found under a number, and links to its line.
+/// Goes to the match with this number, and puts its line into the address.
 fn go(tools: Tools, number: usize) {
     tools.search.current.set(number);
     let found = tools.kept.log.with_value(|log| {

@@ -1,4 +1,4 @@
-//! The tasks, one card each. The card of the task that is chosen shows its fields, the others what they come to.
+//! The tasks, one card each. The card of the selected task shows its fields, the others a summary.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -18,7 +18,7 @@ use crate::{
 };
 
 const ELSEWHERE: &str =
-    "There are no fields for that here: change it as text, or choose another target.";
+    "There are no fields for this target: edit it as text, or choose another one.";
 
 /// All cards, and the button that adds one.
 pub(super) fn cards(draft: Draft, errors: Errors) -> AnyView {
@@ -41,7 +41,7 @@ pub(super) fn cards(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// Goes to the card of a task, once it is drawn.
+/// Scrolls to the card of a task, once it is drawn.
 pub(super) fn show(key: u32) {
     request_animation_frame(move || {
         if let Some(field) = element(&format!("t{key}-head")) {
@@ -108,7 +108,7 @@ fn card(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     .into_any()
 }
 
-/// Its kind and what it waits for, in a line; tracked.
+/// Its kind and what it waits for, in one line; tracked.
 fn summary(draft: Draft, task: TaskDraft) -> String {
     let kind = task.fields.kind.with(|kind| kind_word(kind));
     let nodes = draft.nodes();
@@ -148,10 +148,10 @@ fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     .into_any()
 }
 
-/// The other tasks, each to be needed or not; and when it starts, once it needs one.
+/// A check box for each other task that it may need; and when it starts, once it needs one.
 fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
     let wrong = place.errors.of(&["needs"]);
-    // Only other names draw the boxes anew: one that is ticked keeps the focus.
+    // Only changed names redraw the boxes: one that is ticked keeps the focus.
     let names = Memo::new(move |_| {
         let nodes = draft.nodes().into_iter();
         nodes.map(|node| (node.key, node.name)).collect::<Vec<_>>()
@@ -182,7 +182,7 @@ fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
             .choice(&[
                 ("success", "All of them have succeeded"),
                 ("failure", "One of them failed"),
-                ("always", "They have ended, however"),
+                ("always", "They have ended, with any result"),
             ])
     });
     let message = move || wrong.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
@@ -194,13 +194,13 @@ fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
         </fieldset>
         <div class="field-grid">
             {conditions}
-            {check(place.id("allow-failure"), "The run may succeed although this task failed", task.allow_failure, "")}
+            {check(place.id("allow-failure"), "The run may succeed even if this task fails", task.allow_failure, "")}
         </div>
     }
     .into_any()
 }
 
-/// The names among the needs that no task has.
+/// The names among the needs that match no task.
 fn unknown(needs: &[Need], names: &[(u32, String)]) -> Vec<String> {
     let name = |need: &Need| match need {
         Need::Unknown(name) => Some(name.clone()),
@@ -224,7 +224,7 @@ fn need_box(task: TaskDraft, place: Place, need: Need, name: String, note: &str)
             }
         });
     };
-    // Only what is chosen can be what is wrong.
+    // Only a selected box can be wrong.
     let is_wrong = {
         let is_in = is_in.clone();
         move || (wrong.with(Option::is_some) && is_in()).then_some("true")

@@ -1,6 +1,6 @@
 //! A workflow's definition in the shape that the API accepts, and the same as text.
 //!
-//! What is as usual is left out of the text, and may be left out by whoever types it.
+//! Values that equal the default are left out of the text, and may be omitted when typing it.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use crate::{
     pages::task_form::{Action, NoopAction, TaskPlan},
 };
 
-/// What stands in the place of a secret that is not shown. Sent back, it keeps the secret.
+/// The placeholder for a secret that is not shown. When it is sent back, the server keeps the secret.
 const MASK: &str = "***";
 const USUAL_PARALLEL: i64 = 8;
 const USUAL_TIMEOUT: f64 = 300.0;
 const USUAL_GRACE: f64 = 10.0;
 const USUAL_REDIRECTS: i64 = 5;
 
-/// All of a workflow.
+/// The whole definition of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Definition {
@@ -31,7 +31,7 @@ pub(super) struct Definition {
     pub(super) tasks: Vec<TaskDefinition>,
 }
 
-/// One task of it.
+/// One task of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TaskDefinition {
@@ -61,7 +61,7 @@ pub(super) struct TaskDefinition {
     pub(super) retry_on: Vec<String>,
 }
 
-/// When a failed attempt is made again.
+/// When a failed attempt is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct RetryDefinition {
@@ -126,7 +126,7 @@ fn is_usual_retry(retry: &RetryDefinition) -> bool {
     *retry == RetryDefinition::default()
 }
 
-/// A whole number of seconds without a point.
+/// Serializes a whole number of seconds without a decimal point.
 fn seconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if seconds.fract() == 0.0 && seconds.abs() < 1e15 {
         serializer.serialize_i64(*seconds as i64)
@@ -142,7 +142,7 @@ fn some_seconds<S: Serializer>(limit: &Option<f64>, serializer: S) -> Result<S::
     }
 }
 
-/// Where a text cannot be read, and why. The line counts from one, the column in bytes from one.
+/// Where a text cannot be parsed, and why. The line and the column, in bytes, are counted from one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Broken {
     pub(super) line: usize,
@@ -151,7 +151,7 @@ pub(super) struct Broken {
 }
 
 impl Definition {
-    /// A workflow as it is.
+    /// The definition of an existing workflow.
     pub(super) fn of(workflow: &model::WorkflowDefinition) -> Self {
         Self {
             name: workflow.name.clone(),
@@ -162,7 +162,7 @@ impl Definition {
         }
     }
 
-    /// A workflow of these tasks, as usual in all else.
+    /// A workflow of these tasks, with defaults for everything else.
     pub(super) fn blank(tasks: Vec<TaskDefinition>) -> Self {
         Self {
             name: String::new(),
@@ -173,13 +173,13 @@ impl Definition {
         }
     }
 
-    /// The text of it.
+    /// The definition as text.
     pub(super) fn text(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
     /// # Errors
-    /// The place from which on the text cannot be read.
+    /// The position from which on the text cannot be parsed.
     pub(super) fn read(text: &str) -> Result<Self, Broken> {
         serde_json::from_str(text).map_err(|wrong| {
             let (line, column) = (wrong.line(), wrong.column());
@@ -198,8 +198,8 @@ impl Definition {
         input
     }
 
-    /// The fields of a change's input. There, what is absent stays as it is; so what this definition does not have is
-    /// said to be taken away.
+    /// The fields of an update's input. An absent field keeps its current value there, so fields that this definition
+    /// does not have are sent as null.
     pub(super) fn to_update(&self) -> Value {
         let mut input = self.limits();
         input["tasks"] = json!(self.tasks);
@@ -257,7 +257,7 @@ impl TaskDefinition {
         }
     }
 
-    /// What the fields of a task hold, apart from its place in the workflow.
+    /// The fields of a task, apart from its place in the workflow.
     pub(super) fn plan(&self) -> TaskPlan {
         TaskPlan {
             name: self.name.clone(),

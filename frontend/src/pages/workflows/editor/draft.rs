@@ -1,6 +1,6 @@
-//! What the editor holds: the fields of the workflow, and of each task the fields and its place among the others.
+//! The state of the editor: the fields of the workflow, and for each task its fields and its place among the others.
 //!
-//! A need is kept as the key of a task, so that it follows when the task gets another name.
+//! A need is stored as the key of a task, so that renaming the task does not break it.
 
 use leptos::prelude::*;
 
@@ -20,7 +20,7 @@ type Text = RwSignal<String>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Need {
     Task(u32),
-    /// A name that no task had when it was read.
+    /// A name that matched no task when it was read.
     Unknown(String),
 }
 
@@ -35,13 +35,13 @@ pub(super) struct TaskDraft {
     pub(super) allow_failure: RwSignal<bool>,
 }
 
-/// The whole. Copying it copies handles.
+/// The whole workflow. Copying it copies handles.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     pub(super) name: Text,
     pub(super) timeout: Text,
     pub(super) max_parallel: Text,
-    /// Commas apart.
+    /// Separated by commas.
     pub(super) runs_on: Text,
     pub(super) tasks: RwSignal<Vec<TaskDraft>>,
     /// The task whose fields are shown.
@@ -60,7 +60,7 @@ impl TaskDraft {
         }
     }
 
-    /// Its name as it is sent; tracked.
+    /// Its name as it will be sent; tracked.
     pub(super) fn name(&self) -> String {
         self.fields.name.with(|name| name.trim().to_owned())
     }
@@ -81,7 +81,7 @@ impl Draft {
         draft
     }
 
-    /// A workflow as it is, with its first task shown.
+    /// The draft of an existing workflow, with its first task shown.
     pub(super) fn of(definition: &Definition) -> Self {
         let draft = Self::empty();
         draft.apply(definition);
@@ -101,7 +101,7 @@ impl Draft {
         }
     }
 
-    /// Becomes what a definition says. Tasks keep their keys in their order, so the one that is shown stays shown.
+    /// Replaces the draft by a definition. Tasks keep their keys by position, so the visible task stays visible.
     pub(super) fn apply(&self, definition: &Definition) {
         self.name.set(definition.name.clone());
         self.timeout.set(definition.timeout_seconds.map(decimal).unwrap_or_default());
@@ -133,12 +133,12 @@ impl Draft {
         key
     }
 
-    /// The task with that key; tracked.
+    /// The task with this key; tracked.
     pub(super) fn task(&self, key: u32) -> Option<TaskDraft> {
         self.tasks.with(|tasks| tasks.iter().find(|task| task.key == key).copied())
     }
 
-    /// A new task at the end, which is shown.
+    /// Adds a new task at the end, and shows it.
     pub(super) fn add(&self) {
         let task = TaskDraft::new(self.take_key());
         task.fields.name.set(self.free_name("task"));
@@ -146,7 +146,7 @@ impl Draft {
         self.chosen.set(Some(task.key));
     }
 
-    /// The same task once more behind itself, under a name of its own, which is shown.
+    /// Inserts a copy of the task after it, under a new name, and shows it.
     pub(super) fn duplicate(&self, key: u32) {
         let Some(original) = untrack(|| self.task(key)) else { return };
         let copy = TaskDraft::new(self.take_key());
@@ -165,7 +165,7 @@ impl Draft {
         self.chosen.set(Some(copy.key));
     }
 
-    /// Without the task. Tasks that needed it need it no more.
+    /// Removes the task. Tasks that needed it no longer need it.
     pub(super) fn remove(&self, key: u32) {
         self.tasks.update(|tasks| tasks.retain(|task| task.key != key));
         self.tasks.with_untracked(|tasks| {
@@ -178,7 +178,7 @@ impl Draft {
         }
     }
 
-    /// One place up or down.
+    /// Moves the task one place up or down.
     pub(super) fn shift(&self, key: u32, is_down: bool) {
         self.tasks.update(|tasks| {
             let Some(place) = tasks.iter().position(|task| task.key == key) else { return };
@@ -211,10 +211,10 @@ impl Draft {
         tasks.iter().map(node).collect()
     }
 
-    /// What would be sent; tracked.
+    /// The definition that would be sent; tracked.
     ///
     /// # Errors
-    /// The first field that cannot be read, as the API would name it.
+    /// The first field that cannot be parsed, by its name in the API.
     pub(super) fn definition(&self) -> Result<Definition, Failure> {
         let limit = given(self.timeout);
         let mut tasks = Vec::new();
@@ -256,7 +256,7 @@ fn defined(
     }
 }
 
-/// The name with the first number behind it that nobody has.
+/// The name with the lowest number appended that makes it unique.
 fn free_name(base: &str, taken: &[String]) -> String {
     let stem = base.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let stem = stem.strip_suffix('-').filter(|stem| !stem.is_empty()).unwrap_or(base);

@@ -1,4 +1,4 @@
-//! Which error belongs under which field: what the server said when the workflow was sent, or what is wrong with its graph
+//! Which error belongs under which field: the server's answer to the workflow that was sent, or an error in its graph
 //! while it is edited.
 
 use leptos::prelude::*;
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{model::Failure, pages::task_form::FieldErrors};
 
-/// Both sources.
+/// The errors from both sources.
 #[derive(Clone, Copy)]
 pub(super) struct Errors {
     draft: Draft,
-    /// What was refused, and the task that it is about: a task may be moved before it is mended.
+    /// The error of the sent workflow, and its task: the task may be moved before the error is corrected.
     sent: RwSignal<Option<(Option<u32>, Failure)>>,
     graph: Memo<Vec<Problem>>,
 }
@@ -29,7 +29,7 @@ impl Errors {
         self.sent.set(None);
     }
 
-    /// Takes what was refused, and shows the task that it is about.
+    /// Stores the error of the sent workflow, and shows its task.
     pub(super) fn set(self, failure: Failure) {
         let place = failure.field.as_deref().and_then(task_field);
         let place = place.map(|(index, field)| (index, field.to_owned()));
@@ -46,7 +46,7 @@ impl Errors {
         }
     }
 
-    /// What was refused when the workflow was sent. Where no field shows it, it says which field it means; tracked.
+    /// The error of the sent workflow. If no field shows it, it names its field; tracked.
     pub(super) fn sent(self) -> Option<Failure> {
         let (key, failure) = self.sent.get()?;
         let task = key.and_then(|key| untrack(|| self.draft.task(key).map(|task| task.name())));
@@ -57,7 +57,7 @@ impl Errors {
         Some(Failure { message, ..failure })
     }
 
-    /// The first thing that is wrong with the graph, with the task's name; tracked.
+    /// The first error in the graph, with the task's name; tracked.
     pub(super) fn graph(self) -> Option<String> {
         let (key, message) = self
             .graph
@@ -66,7 +66,7 @@ impl Errors {
         Some(format!("Task {}: {message}", shown(&name)))
     }
 
-    /// The same as a refusal, about the task that is shown if that is one of them.
+    /// The same as a failure, about the visible task if it has an error.
     pub(super) fn graph_failure(self) -> Option<Failure> {
         let chosen = self.draft.chosen.get_untracked();
         let problem = self.graph.with_untracked(|graph| {
@@ -80,7 +80,7 @@ impl Errors {
         Some(Failure::of_field(&format!("tasks[{index}].{}", problem.field), problem.message))
     }
 
-    /// Whether something is wrong with a task; tracked.
+    /// Whether a task has an error; tracked.
     pub(super) fn has(self, key: u32) -> bool {
         self.graph.with(|graph| graph.iter().any(|problem| problem.key == key))
             || self.sent.with(|sent| sent.as_ref().is_some_and(|(of, _)| *of == Some(key)))
@@ -113,13 +113,13 @@ impl Errors {
     }
 }
 
-/// `tasks[2].target.http.url` is the field `target.http.url` of the third task.
+/// Splits `tasks[2].target.http.url` into the index of the third task and its field `target.http.url`.
 fn task_field(field: &str) -> Option<(usize, &str)> {
     let (index, field) = field.strip_prefix("tasks[")?.split_once(']')?;
     Some((index.parse().ok()?, field.strip_prefix('.').unwrap_or(field)))
 }
 
-/// Whether an error of `field` is shown by the control called `name`: a list shows those of its members. The target as a
+/// Whether the control called `name` shows an error of `field`: a list shows those of its items. The target as a
 /// whole shows only its own.
 fn is_within(name: &str, field: &str) -> bool {
     let rest = field.strip_prefix(name);

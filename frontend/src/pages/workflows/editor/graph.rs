@@ -1,7 +1,7 @@
-//! What the tasks of a workflow need, checked while they are edited: names that are there once, needs that are tasks, and
-//! no circle. The server checks the same again.
+//! Checks the dependencies of a workflow's tasks during editing: names must be unique, needs must exist, and there
+//! must be no cycle. The server checks the same again.
 
-/// A task as it stands in the graph.
+/// A task as a node of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) key: u32,
@@ -10,7 +10,7 @@ pub(super) struct Node {
     pub(super) needs: Vec<String>,
 }
 
-/// What is wrong with a field of a task.
+/// An error in a field of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     pub(super) key: u32,
@@ -19,7 +19,7 @@ pub(super) struct Problem {
     pub(super) message: String,
 }
 
-/// Everything that is wrong. A circle is a problem of each task in it, since any of them may end it.
+/// All errors. A cycle is an error of each task in it, since changing any of them may break it.
 pub(super) fn problems(nodes: &[Node]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -29,11 +29,11 @@ pub(super) fn problems(nodes: &[Node]) -> Vec<Problem> {
         let stranger = node.needs.iter().find(|need| !nodes.iter().any(|node| node.name == **need));
         let message = match stranger {
             Some(name) => format!(
-                "“{name}” is no task of this workflow. Take it away here, or add a task of that name."
+                "“{name}” is no task of this workflow. Remove it here, or add a task with that name."
             ),
             None => match circle(nodes, index) {
                 Some(path) => format!(
-                    "{path} is a circle: each of these tasks waits for another. Take one need away."
+                    "{path} is a circle: each of these tasks waits for another. Remove one of these needs."
                 ),
                 None => continue,
             },
@@ -48,16 +48,16 @@ fn wrong_name(nodes: &[Node], index: usize, name: &str) -> Option<String> {
         return Some("It is empty. Type a name.".to_owned());
     }
     let first = nodes.iter().position(|node| node.name == name)?;
-    (first < index).then(|| "It is the name of another task, too. Choose another name.".to_owned())
+    (first < index).then(|| "Another task has this name. Choose another one.".to_owned())
 }
 
-/// The shortest way from a task back to itself, along what each needs.
+/// The shortest cycle through a task, along the needs.
 fn circle(nodes: &[Node], start: usize) -> Option<String> {
     let before = |index: usize| {
         let needs = nodes.get(index).map(|node| node.needs.as_slice()).unwrap_or_default();
         needs.iter().filter_map(|need| nodes.iter().position(|node| node.name == *need))
     };
-    // From where each task was reached.
+    // The task from which each task was reached.
     let mut came = vec![None; nodes.len()];
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(index) = queue.pop_front() {
@@ -74,7 +74,7 @@ fn circle(nodes: &[Node], start: usize) -> Option<String> {
     None
 }
 
-/// `a → b → a`: each before the one that needs it.
+/// `a → b → a`: each task before the one that needs it.
 fn path(nodes: &[Node], came: &[Option<usize>], start: usize, last: usize) -> String {
     let mut names = Vec::new();
     let mut say = |index: usize| names.extend(nodes.get(index).map(|node| node.name.clone()));

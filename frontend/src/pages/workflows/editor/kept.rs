@@ -1,4 +1,4 @@
-//! The editor as one text, for the guard that keeps it. Secrets are not kept.
+//! The editor's state as one text, for the guard that saves it. Secrets are not saved.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     text::TextPane,
 };
 
-/// What is kept. The tasks are kept as what is typed, as a number in them may be none yet.
+/// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     name: String,
@@ -19,7 +19,7 @@ struct Kept {
     max_parallel: String,
     runs_on: String,
     tasks: Vec<KeptTask>,
-    /// A text that cannot be read.
+    /// A text that cannot be parsed.
     broken: Option<String>,
 }
 
@@ -31,7 +31,7 @@ struct KeptTask {
     allow_failure: bool,
 }
 
-/// As a text; tracked.
+/// The state as one text; tracked.
 pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
     let tasks = draft.tasks.get().into_iter().zip(draft.nodes());
     let tasks = tasks.map(|(task, node)| {
@@ -49,16 +49,16 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
         max_parallel: draft.max_parallel.get(),
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
-        // It may hold a secret that cannot be told from the rest.
+        // It may contain a secret that cannot be told apart from the rest.
         broken: pane.broken_text().filter(|text| !text.contains("signingSecret")),
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
-/// From such a text; what cannot be read changes nothing.
+/// Restores the state from such a text; a text that cannot be read changes nothing.
 pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     let Ok(kept) = serde_json::from_str::<Kept>(text) else { return };
-    // First the tasks and what they need, by name; then what is typed in each.
+    // First the tasks and their needs, by name; then the typed fields of each.
     let blank = |task: &KeptTask| TaskDefinition {
         needs: task.needs.clone(),
         ..TaskDefinition::blank(task.fields.get("task_name").cloned().unwrap_or_default())

@@ -1,9 +1,9 @@
-//! The editor of workflows: a form and a text that say the same, and the graph of the tasks beside both.
+//! The workflow editor: a form and a text of the same content, and the graph of the tasks beside both.
 //!
-//! - `definition`: what a workflow is, as the API takes it and as text (pure)
-//! - `graph`: what the tasks need, and what cannot be (pure)
+//! - `definition`: a workflow's definition, as the API accepts it and as text (pure)
+//! - `graph`: the tasks' dependencies, and errors in them (pure)
 //! - `draft`: the fields of the workflow and of its tasks
-//! - `kept`: all of it as one text, kept until it is sent
+//! - `kept`: the editor's state as one text, saved until it is sent
 //! - `errors`: which error belongs under which field
 //! - `cards`: the tasks on the page
 //! - `picture`: the graph
@@ -43,20 +43,20 @@ use crate::{
 
 const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
 
-/// What becomes of a definition: the change, under a key of its own, and what is said when it is done.
+/// Turns a definition into a change, under its own idempotency key, and the notice once it is done.
 type Save = Arc<dyn Fn(Definition, String) -> (Ask<String>, String) + Send + Sync>;
 
-/// Where an editor begins.
+/// The initial state of an editor.
 struct Start {
     /// The key of its draft.
     key: String,
-    /// The name that it keeps, where it is there already.
+    /// The name of an existing workflow, which cannot change.
     fixed_name: Option<String>,
     action: &'static str,
     back: Route,
 }
 
-/// A new workflow.
+/// The page of a new workflow.
 #[component]
 pub(crate) fn NewWorkflow() -> impl IntoView {
     use_title(|| "New workflow".to_owned());
@@ -80,14 +80,14 @@ pub(crate) fn NewWorkflow() -> impl IntoView {
     }
 }
 
-/// The workflow with this id, to change.
+/// The page that edits the workflow with this id.
 #[component]
 pub(crate) fn EditWorkflow(id: String) -> impl IntoView {
     use_title(|| "Edit workflow".to_owned());
     let load = use_load(move || Some(api::planning::workflow_definition(id.clone())));
     view! {
         <AsyncView loading=load.loading what="the workflow">
-            // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.
+            // The change is based on the version that was read: a newer one is a conflict, and is not overwritten.
             {untrack(|| load.with(edit))}
         </AsyncView>
     }
@@ -191,7 +191,7 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
     .into_any()
 }
 
-/// What can be sent.
+/// The definition to send, or the first error.
 fn sendable(draft: Draft, errors: Errors, pane: TextPane) -> Result<Definition, Failure> {
     if let Some(wrong) = untrack(|| pane.wrong()) {
         let message = format!("The text cannot be read. {wrong}");
@@ -204,7 +204,7 @@ fn sendable(draft: Draft, errors: Errors, pane: TextPane) -> Result<Definition, 
     errors.graph_failure().map_or(Ok(definition), Err)
 }
 
-/// Shows what is wrong, in the tab that shows it, and goes to the field that it is about.
+/// Shows an error in its tab, and moves the focus to its field.
 fn fail(errors: Errors, address: Address, pane: TextPane, wrong: Failure) {
     let tab = if untrack(|| pane.wrong()).is_some() { "text" } else { "" };
     if wrong.field.is_some() && untrack(|| address.query("tab")) != tab {
@@ -214,7 +214,7 @@ fn fail(errors: Errors, address: Address, pane: TextPane, wrong: Failure) {
     show_wrong_field();
 }
 
-/// Above the form while the text does not follow it.
+/// The note above the form while the text cannot be parsed and so does not follow the form.
 fn broken_note(pane: TextPane, address: Address) -> AnyView {
     live(move || {
         let Some(wrong) = pane.wrong() else { return ().into_any() };
@@ -230,7 +230,7 @@ fn broken_note(pane: TextPane, address: Address) -> AnyView {
     })
 }
 
-/// What belongs to the workflow as a whole. It keeps the name that it was given first.
+/// The fields of the workflow as a whole. An existing workflow keeps its name.
 fn workflow_fields(draft: Draft, errors: Errors, is_new: bool) -> AnyView {
     let name = is_new
         .then(|| Field::new("name", "Name", draft.name).required().error(errors.of("name")).text());
@@ -240,12 +240,12 @@ fn workflow_fields(draft: Draft, errors: Errors, is_new: bool) -> AnyView {
             {name}
             <div class="field-grid">
                 {Field::new("workflow-timeout", "Timeout of a run (seconds)", draft.timeout).kind("number")
-                    .error(errors.of("timeoutSeconds")).hint("Empty: only the tasks' own.").text()}
+                    .error(errors.of("timeoutSeconds")).hint("Empty: only the tasks' own timeouts.").text()}
                 {Field::new("max-parallel", "Tasks at once", draft.max_parallel).kind("number")
                     .error(errors.of("maxParallel")).hint("1 to 100.").text()}
             </div>
             {Field::new("runs-on", "Runs on nodes with", draft.runs_on).error(errors.of("runsOn"))
-                .hint("Tags such as gpu, commas apart. Empty: on each node.").text()}
+                .hint("Tags such as gpu, separated by commas. Empty: on any node.").text()}
         </fieldset>
     }
     .into_any()

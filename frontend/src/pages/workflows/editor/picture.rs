@@ -1,4 +1,4 @@
-//! The tasks as a graph beside the form. To choose one there shows its fields.
+//! The tasks as a graph beside the form. Selecting a task there shows its fields.
 
 use leptos::prelude::*;
 
@@ -45,12 +45,12 @@ fn nodes(draft: Draft, errors: Errors) -> Vec<DagNode> {
     tasks.iter().zip(draft.nodes()).map(node).collect()
 }
 
-/// A name to be seen, where there is none yet.
+/// The name to show, also for a task that has none yet.
 pub(super) fn shown(name: &str) -> &str {
     if name.is_empty() { "without a name" } else { name }
 }
 
-/// What a kind of target is called where there is little room.
+/// The name of a kind of target, for where space is short.
 pub(super) fn kind_word(kind: &str) -> &'static str {
     match kind {
         "http" => "HTTP request",

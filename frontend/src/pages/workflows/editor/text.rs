@@ -1,5 +1,5 @@
-//! The workflow as text, in a tab of its own. What is typed here is taken into the form as soon as it can be read, and
-//! what is changed in the form is written here; but a text that cannot be read stays until it is mended or given up.
+//! The workflow as text, in its own tab. Text that is typed here updates the form as soon as it can be parsed, and
+//! changes in the form are written here. But text that cannot be parsed stays until it is corrected or discarded.
 
 use leptos::prelude::*;
 
@@ -12,15 +12,16 @@ use crate::{
     pages::kit::copy_button,
 };
 
-/// The text, and what is wrong with it.
+/// The text, and its error.
 #[derive(Clone, Copy)]
 pub(super) struct TextPane {
     draft: Draft,
     text: RwSignal<String>,
     broken: RwSignal<Option<Broken>>,
-    /// What the form held when the text was read or written last: while it still does, the text stays as it is typed.
+    /// The content of the form when the text was last parsed or written: while the form still has it, the text stays
+    /// as typed.
     agreed: StoredValue<Option<Definition>>,
-    /// The name that an existing workflow keeps.
+    /// The name of an existing workflow, which cannot change.
     fixed_name: StoredValue<Option<String>>,
 }
 
@@ -32,7 +33,7 @@ pub(super) fn use_text(draft: Draft, fixed_name: Option<String>) -> TextPane {
 }
 
 impl TextPane {
-    /// An empty text, which does not follow the form by itself.
+    /// An empty text, which does not yet follow the form.
     pub(super) fn beside(draft: Draft, fixed_name: Option<String>) -> Self {
         Self {
             draft,
@@ -43,7 +44,7 @@ impl TextPane {
         }
     }
 
-    /// Writes what the form holds, unless the text says so already or is broken. Tracks the form.
+    /// Writes the form's content, unless the text already has it or cannot be parsed. Tracks the form.
     fn follow_form(self) {
         let Ok(held) = self.draft.definition() else { return };
         let is_broken = self.broken.with_untracked(Option::is_some);
@@ -54,7 +55,7 @@ impl TextPane {
         self.agreed.set_value(Some(held));
     }
 
-    /// Takes what is typed.
+    /// Handles typed text.
     pub(super) fn type_text(self, text: String) {
         let read = Definition::read(&text).and_then(|read| match self.fixed_name.get_value() {
             Some(name) if read.name != name => Err(other_name(&text, &name)),
@@ -71,24 +72,24 @@ impl TextPane {
         }
     }
 
-    /// The text while it cannot be read; tracked.
+    /// The text while it cannot be parsed; tracked.
     pub(super) fn broken_text(self) -> Option<String> {
         self.broken.with(Option::is_some).then(|| self.text.get())
     }
 
-    /// Where it is broken, in a sentence; tracked.
+    /// The error in the text, as a sentence; tracked.
     pub(super) fn wrong(self) -> Option<String> {
         self.broken.with(|broken| broken.as_ref().map(sentence))
     }
 
-    /// Gives the broken text up, for what the form holds.
+    /// Discards the broken text, and writes the form's content.
     pub(super) fn give_up(self) {
         self.broken.set(None);
         self.agreed.set_value(None);
         untrack(|| self.follow_form());
     }
 
-    /// What stands in the tab; `problem` is what is wrong with a workflow that can be read.
+    /// The content of the tab; `problem` is the error in a workflow that can be parsed.
     pub(super) fn view(self, problem: Signal<Option<String>>) -> AnyView {
         let wrong = move || {
             let broken = self.broken.get();
@@ -131,7 +132,7 @@ impl TextPane {
                         on:input:target=move |event| self.type_text(event.target().value())
                     ></textarea>
                     <p class="hint" id="workflow-text-hint">
-                        "As the API takes it. What is left out is as usual. The form follows as soon as the text can be read."
+                        "In the shape that the API accepts. Omitted values are defaults. The form follows as soon as the text can be parsed."
                     </p>
                     <div class="field-error" id="workflow-text-error" aria-live="polite">{move || wrong()}</div>
                 </div>
@@ -150,14 +151,14 @@ fn line_of(text: &str, line: usize) -> Option<String> {
     text.lines().nth(line.checked_sub(1)?).map(str::to_owned)
 }
 
-/// The letter at a column, in bytes; the last one where the line ends before.
+/// The byte range of the character at a column; the last character if the line is shorter.
 fn mark(line: &str, column: usize) -> (usize, usize) {
     let is_before = |(at, _): &(usize, char)| *at < column.max(1);
     let found = line.char_indices().take_while(is_before).last();
     found.map_or((0, 0), |(at, letter)| (at, at + letter.len_utf8()))
 }
 
-/// Where the text gives the workflow another name.
+/// The error if the text gives the workflow another name.
 fn other_name(text: &str, name: &str) -> Broken {
     let found = text.lines().position(|line| line.trim_start().starts_with("\"name\""));
     Broken {

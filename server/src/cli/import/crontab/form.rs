@@ -1,18 +1,18 @@
-//! Which of the two forms a crontab has: with a user before each command, or without.
+//! Tells the two forms of a crontab apart: with a user before each command, or without.
 //!
-//! Read in the wrong form, every entry would run something else: `root` as a program, or a program
-//! as a user. So a file that looks like the other form is refused as a whole, with what shows it.
+//! In the wrong form, every entry would run something else: `root` as a program, or a program as a
+//! user. So a file that looks like the other form is refused as a whole, with the evidence.
 
 use std::path::Path;
 
-/// Accounts whose names are no programs.
+/// Accounts whose names are not programs.
 const ACCOUNTS: [&str; 24] = [
     "root", "www-data", "nobody", "daemon", "apache", "wwwrun", "_apt", "ubuntu", "debian",
     "ec2-user", "centos", "pi", "vagrant", "admin", "jenkins", "tomcat", "zabbix", "asterisk",
     "smmsp", "logcheck", "munin", "amavis", "clamav", "list",
 ];
 
-/// Accounts whose names are programs, too: these count where a program stands behind them.
+/// Accounts whose names are also programs: they count only if a program follows.
 const EITHER: [&str; 16] = [
     "mail",
     "mysql",
@@ -33,7 +33,7 @@ const EITHER: [&str; 16] = [
 ];
 
 /// Programs that take another program or a file as their first argument, so that many entries may
-/// begin with one of them.
+/// begin with the same one.
 const PROGRAMS: [&str; 38] = [
     "cd",
     "bash",
@@ -75,7 +75,7 @@ const PROGRAMS: [&str; 38] = [
     "command",
 ];
 
-/// As many entries with one sixth word show a form.
+/// At least this many entries with the same sixth word indicate a form.
 const MIN_COMMON: usize = 3;
 
 /// An entry without its time.
@@ -84,7 +84,7 @@ pub(super) struct Rest<'a> {
     pub(super) text: &'a str,
 }
 
-/// What shows that a file names users, where it is read as one that does not.
+/// The evidence that a file names users, if it is read as one that does not.
 pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let folder = file.parent().and_then(Path::file_name);
     let in_folder = |name: &str| folder.is_some_and(|folder| folder == name);
@@ -101,7 +101,7 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     known.or_else(|| common(entries))
 }
 
-/// A sixth word that all entries have, before programs: a user of a name that nobody else knows.
+/// A sixth word that all entries share, followed by programs: a user with an unknown name.
 fn common(entries: &[Rest<'_>]) -> Option<String> {
     let (word, _) = first(entries.first()?.text)?;
     let is_common = entries.iter().all(|entry| {
@@ -112,14 +112,14 @@ fn common(entries: &[Rest<'_>]) -> Option<String> {
         .then(|| format!("all {} entries have '{word}' before a program", entries.len()))
 }
 
-/// Whether a word may be the name of a user, and is not plainly a program.
+/// Whether a word may be a user name, and is not obviously a program.
 pub(super) fn is_user(word: &str) -> bool {
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
     is_name && !PROGRAMS.contains(&word)
 }
 
-/// Whether a text begins as commands do: with a path, or with what shells know.
+/// Whether a text begins like a command: with a path, or with a word that shells know.
 fn is_program(text: &str) -> bool {
     let word = first(text).map_or("", |(word, _)| word);
     word.starts_with(['/', '~', '.', '$', '[', '(']) || PROGRAMS.contains(&word)

@@ -1,7 +1,7 @@
 //! Crontab files, as Debian's cron and cronie read them.
 //!
-//! - `form`: whether users stand before the commands
-//! - `program`: what an entry is called
+//! - `form`: whether users precede the commands
+//! - `program`: names for entries
 
 mod form;
 mod program;
@@ -21,33 +21,33 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// What a file does not say itself.
+/// What a file itself does not say.
 #[derive(Clone, Copy)]
 pub(super) struct Form<'a> {
-    /// Whether a user stands before each command; none where the file is to show it.
+    /// Whether a user precedes each command; None to detect it from the file.
     pub(super) system: Option<bool>,
-    /// Another way of writing the time.
+    /// The dialect of the times, if it is not cron's.
     pub(super) dialect: Option<Dialect>,
-    /// Whose file it is.
+    /// The owner of the crontab.
     pub(super) user: Option<&'a str>,
-    /// The zone of the machine.
+    /// The machine's time zone.
     pub(super) zone: &'a str,
 }
 
-/// Cron knows no limit; this is the longest.
+/// Cron has no time limit; this is the longest that we support.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What the lines above an entry set.
+/// What the lines above an entry have set.
 struct Settings {
     zone: Result<String, String>,
     env: BTreeMap<String, String>,
     note: Vec<String>,
 }
 
-/// Why a file was not read: it seems to name users, and it was not said that it does.
+/// Why a file was not read: it seems to name users, but the caller did not say that it does.
 pub(super) struct NamesUsers(pub(super) String);
 
-/// Takes in what a file has.
+/// Imports the entries of a file.
 pub(super) fn gather(
     gathered: &mut Gathered,
     file: &Path,
@@ -102,7 +102,7 @@ impl Settings {
     }
 }
 
-/// `NAME = value`, either in quotes or not, as cron's own reader takes it.
+/// `NAME = value`, with or without quotes, as cron parses it.
 fn assignment(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once('=')?;
     let name = unquoted(name.trim());
@@ -127,7 +127,7 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
         Err(why) => return gathered.refuse(origin, why),
     };
     let mut changes = Vec::new();
-    // With a hyphen in front cron writes nothing to the system's log; there is none here.
+    // A leading hyphen keeps cron from writing to the system log; we write none.
     let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
     let (when, rest) = match timing(line, form.dialect, &mut changes) {
         Ok(found) => found,
@@ -157,7 +157,7 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
     let mut schedule = ScheduleEntry::new(vec![when]);
     zone.clone_into(&mut schedule.zone);
     schedule.note = settings.note.join("\n");
-    // Cron starts a job although the one before is still at work, and makes up for none.
+    // Cron starts a job even if the previous one is still running, and makes up for none.
     schedule.overlap = Some(Overlap::Allow);
     schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     let script = script(command);
@@ -199,7 +199,7 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
     gathered.add(origin, &names, schedule, None, changes);
 }
 
-/// The expression that an entry begins with, and what stands behind it.
+/// The expression that an entry begins with, and the rest.
 fn timing<'a>(
     line: &'a str,
     dialect: Option<Dialect>,
@@ -231,7 +231,7 @@ fn timing<'a>(
     Ok((fields.join(" "), rest))
 }
 
-/// The same in another dialect, which has six fields, or seven where the seventh is of years.
+/// The same in another dialect, which has six fields, or seven if the seventh is a year.
 fn translated(line: &str, dialect: Dialect) -> Result<(String, &str), String> {
     let end = |fields: usize| {
         let mut rest = line;
@@ -257,7 +257,7 @@ fn translated(line: &str, dialect: Dialect) -> Result<(String, &str), String> {
     Ok((when, rest.trim_start_matches([' ', '\t'])))
 }
 
-/// A field in our dialect: cronie's `0~59` is a value that is chosen for good.
+/// A field in our dialect: cronie's `0~59` is a value that is chosen once.
 fn spread(field: &str, changes: &mut Vec<String>) -> String {
     let item = |item: &str| {
         let Some((low, high)) = item.split_once('~') else { return item.to_owned() };
@@ -277,7 +277,7 @@ fn spread(field: &str, changes: &mut Vec<String>) -> String {
     made
 }
 
-/// The first word of a text, and what stands behind it.
+/// The first word of a text, and the rest.
 fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches([' ', '\t']);
     if text.is_empty() {
@@ -287,7 +287,7 @@ fn word(text: &str) -> Option<(&str, &str)> {
     Some((word, rest.trim_start_matches([' ', '\t'])))
 }
 
-/// A command as the shell gets it: behind the first `%` stands what it reads, line by line.
+/// A command as the shell gets it: what follows the first `%` is its standard input, line by line.
 fn script(command: &str) -> String {
     let mut parts = vec![String::new()];
     let mut escaped = false;

@@ -1,16 +1,16 @@
-//! What a command may be called: by what it is about, and with more words where that is taken.
+//! Derives names from commands: from what they do, with more words if a name is taken.
 
-/// What starts another program, or reads another file: the name is that one's.
+/// Programs that start another program or read another file: the name is derived from that one.
 const BEFORE: [&str; 30] = [
     "nice", "ionice", "nohup", "env", "exec", "sudo", "time", "timeout", "flock", "bash", "sh",
     "zsh", "test", "php", "php7.4", "php8", "python", "python2", "python3", "perl", "ruby", "node",
     "java", "source", "command", "chronic", "cronic", "setsid", "if", "then",
 ];
 
-/// The words that a name may be made of.
+/// The largest number of words in a name.
 const MAX_WORDS: usize = 4;
 
-/// Names from the shortest on: the program, and the program with its first arguments.
+/// Names, the shortest first: the program, then the program with its first arguments.
 pub(super) fn names(command: &str) -> Vec<String> {
     let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     let command = behind_cd.map_or(command, |(_, rest)| rest);
@@ -32,7 +32,7 @@ pub(super) fn names(command: &str) -> Vec<String> {
     all
 }
 
-/// The words of a command that say what it does: no options, assignments, numbers and signs.
+/// The words of a command that say what it does: without options, assignments, numbers and symbols.
 fn words(command: &str) -> impl Iterator<Item = String> + '_ {
     let words = command.split([' ', '\t', ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`']);
     words.filter_map(|word| {
@@ -47,7 +47,7 @@ fn words(command: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Of an address, the host and the end of the path: queries may hold tokens.
+/// The host and the end of the path of a URL: queries may contain tokens.
 fn place(address: &str) -> String {
     let bare = address.split(['?', '#']).next().unwrap_or(address);
     let rest = bare.split_once("://").map_or(bare, |(_, rest)| rest);

@@ -80,7 +80,7 @@ pub(super) fn command(
     Ok(target)
 }
 
-/// `$(NAME)` with the values that are known; `$$` stands for a dollar.
+/// Replaces `$(NAME)` with known values; `$$` is a literal dollar.
 fn expanded(text: &str, target: &Command) -> String {
     let (mut made, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('$') {

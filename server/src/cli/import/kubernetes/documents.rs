@@ -1,4 +1,4 @@
-//! The documents of a file.
+//! Splits a file into its YAML documents.
 
 /// The documents of a file, with the line of each one's first key.
 pub(super) fn documents(text: &str) -> Vec<(usize, &str)> {
@@ -14,7 +14,7 @@ pub(super) fn documents(text: &str) -> Vec<(usize, &str)> {
         at += line.len();
     }
     found.push((first, &text[start..]));
-    // Comments and empty lines before the first key are not what is looked for.
+    // Comments and empty lines before the first key are skipped.
     let trimmed = found.into_iter().filter_map(|(first, document)| {
         let mut skipped = 0;
         for (lines, line) in document.split_inclusive('\n').enumerate() {
@@ -28,8 +28,8 @@ pub(super) fn documents(text: &str) -> Vec<(usize, &str)> {
     trimmed.collect()
 }
 
-/// Whether a document is a template of Helm's: it has lines of control, or its name or schedule is
-/// filled in. Braces elsewhere may be the arguments of a program.
+/// Whether a document is a Helm template: it has control lines, or its name or schedule is a
+/// placeholder. Braces elsewhere may be arguments of a program.
 pub(super) fn is_helm(document: &str) -> bool {
     let fills = |line: &str| {
         let line = line.trim_start().trim_start_matches("- ");

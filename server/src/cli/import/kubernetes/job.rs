@@ -1,4 +1,4 @@
-//! A job of a CronJob, made by kubectl for each fire.
+//! A job that kubectl creates from a CronJob for each fire.
 
 use super::super::{
     gathered::Gathered,
@@ -6,12 +6,12 @@ use super::super::{
 };
 use crate::target::Command;
 
-/// Beyond its own deadline, a job may wait for its pod, in seconds.
+/// How long, in seconds, a job may wait for its pod in addition to its own deadline.
 pub(super) const SLACK: i64 = 10 * 60;
-/// The characters of the CronJob's name that a job's name keeps, beside those of the run.
+/// How many characters of the CronJob's name are kept in a job's name, beside those of the run.
 const MAX_NAME: usize = 45;
 
-/// Which CronJob.
+/// The CronJob to create jobs from.
 pub(super) struct CronJob<'a> {
     pub(super) name: &'a str,
     pub(super) namespace: Option<&'a str>,
@@ -19,8 +19,8 @@ pub(super) struct CronJob<'a> {
     pub(super) account: Option<&'a str>,
 }
 
-/// A run has one job: the name is the run's, so that a second attempt waits for the first one's job
-/// and makes no other. The end of a run that is cancelled is the end of its job.
+/// A run has one job, named after the run, so that a second attempt waits for the first one's job
+/// instead of creating another. Cancelling the run ends its job.
 const SCRIPT: &str = r#"set -eu
 kube() { kubectl NAMESPACE "$@"; }
 name=NAME
@@ -47,7 +47,7 @@ exit $status
 "#;
 
 impl CronJob<'_> {
-    /// The command that makes a job of it and waits for its end.
+    /// The command that creates a job from it and waits for its end.
     pub(super) fn command(&self, gathered: &mut Gathered) -> Result<Command, String> {
         if !is_name(self.name) || !self.namespace.is_none_or(is_name) {
             return Err("its name or namespace is none that Kubernetes would take".to_owned());
@@ -75,7 +75,7 @@ impl CronJob<'_> {
     }
 }
 
-/// A name as Kubernetes has them.
+/// Whether a text is a valid Kubernetes name.
 fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=253).contains(&name.len())

@@ -1,11 +1,12 @@
 //! Kubernetes CronJob manifests.
 //!
-//! A CronJob stays in the cluster, and each fire makes a job of it: so its image, its volumes and all
-//! else of the pod mean what they meant. Or its pod becomes a command on a node: then the image is
-//! not used, and what else has no place here is named, so that it is not taken for imported.
+//! Either the CronJob stays in the cluster, and each fire creates a job from it: then its image,
+//! volumes and everything else of the pod keep their meaning. Or its pod becomes a command on a
+//! node: then the image is not used, and whatever else has no equivalent is listed, so that it is
+//! not assumed to be imported.
 //!
-//! - `job`: a job of the CronJob; `container`: what a container runs
-//! - `documents`: the documents of a file, and what of them is a template of Helm's
+//! - `job`: creates a job from the CronJob; `container`: the command of a container
+//! - `documents`: the documents of a file, and detecting Helm templates
 
 mod container;
 mod documents;
@@ -25,39 +26,39 @@ use crate::{
     target::Target,
 };
 
-/// Where nothing is said, a job is tried again six times.
+/// The default number of retries of a job.
 const BACKOFF_LIMIT: i64 = 6;
-/// The most attempts that a task may have.
+/// The largest number of attempts of a task.
 const MAX_ATTEMPTS: i64 = 100;
 /// The longest attempt, and the longest catch-up window, in seconds.
 const LONGEST: i64 = 7 * 24 * 60 * 60;
 const WINDOW: i64 = 30 * 24 * 60 * 60;
-/// How deep lists may hold lists.
+/// The largest nesting depth of lists.
 const MAX_DEPTH: usize = 8;
-/// What Helm's templates are to be made into first.
+/// What to do about Helm templates.
 const HELM: &str = "it is a template of Helm's, not a manifest: render it first, as in 'helm \
                     template CHART | carillon import kubernetes -'";
 
 /// What a fire of an imported CronJob does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Runs {
-    /// Makes a job of the CronJob, in the cluster
+    /// Creates a job from the CronJob, in the cluster
     Job,
     /// Runs the command of the first container on a node, without its image
     Command,
 }
 
-/// What the manifests do not say themselves.
+/// What the manifests themselves do not say.
 #[derive(Clone, Copy)]
 pub(super) struct Cluster<'a> {
-    /// The zone of what names none.
+    /// The zone of manifests that name none.
     pub(super) zone: &'a str,
     pub(super) runs: Runs,
-    /// Another way of writing the schedule.
+    /// The dialect of 'schedule', if it is not cron's.
     pub(super) dialect: Option<Dialect>,
 }
 
-/// Takes in what a file has.
+/// Imports the CronJobs in a file.
 pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: Cluster<'_>) {
     for (line, document) in documents(text) {
         let place = format!("{file}:{line}");
@@ -148,12 +149,12 @@ fn cron_job(
     }
     policies(spec, &mut schedule, &mut changes)?;
     if cluster.runs == Runs::Job {
-        // The history of jobs stays the cluster's.
+        // The cluster keeps its own history of jobs.
         changes.retain(|change| !change.contains("HistoryLimit"));
         let account = pod.get("serviceAccountName").and_then(Value::as_str);
         let cron_job = job::CronJob { name, namespace, account };
         let mut task = Task::new("main", Target::Command(cron_job.command(gathered)?));
-        // The cluster tries again, as the CronJob says.
+        // The cluster retries, as the CronJob specifies.
         let deadline = number(job, "activeDeadlineSeconds")?;
         let limit = deadline.map_or(LONGEST, |seconds| seconds.saturating_add(job::SLACK));
         (task.retry.max_attempts, task.timeout_ms) = (1, limit.clamp(1, LONGEST) * 1_000);
@@ -167,7 +168,7 @@ fn cron_job(
     if attempts != limit.saturating_add(1) {
         changes.push(format!("backoffLimit {limit}: a task has at most {MAX_ATTEMPTS} attempts"));
     }
-    // Checked to be small.
+    // Checked to be in range.
     task.retry.max_attempts = i32::try_from(attempts).unwrap_or(1);
     if attempts > 1 {
         (task.retry.initial_ms, task.retry.max_ms, task.retry.jitter) = (10_000, 360_000, 0.0);
@@ -186,7 +187,7 @@ fn cron_job(
         schedule.task = Some(TaskEntry::of(&task));
         return Ok((schedule, None, changes));
     }
-    // The deadline of a job covers all its attempts: that is a workflow's to say.
+    // The deadline of a job covers all of its attempts, so it becomes the workflow's.
     let mut definition = Definition::single(task);
     definition.timeout_ms = deadline.map(|seconds| seconds.clamp(1, WINDOW) * 1_000);
     Ok((schedule, Some(WorkflowEntry::of(&definition)), changes))
@@ -212,7 +213,7 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     let mut schedule = ScheduleEntry::new(when);
     zone.clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
-        // What the clock skips is not made up for, and what it repeats comes twice.
+        // Times that the clock skips are not made up for, and times that it repeats occur twice.
         schedule.dst = DstEntry {
             gap: Some(entity::schedule::DstGap::Skip),
             overlap: Some(entity::schedule::DstOverlap::Both),
@@ -221,8 +222,9 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     Ok(schedule)
 }
 
-/// The expression in our dialect. In Kubernetes a day field with steps does not count as `*`: with
-/// two restricted fields either may match, where here both must. Two expressions say the same.
+/// The expression in our dialect. In Kubernetes, a day field with steps does not count as `*`: with
+/// two restricted day fields either may match, whereas here both must. Two expressions preserve
+/// that.
 pub(super) fn expressions(when: &str) -> Vec<String> {
     let fields: Vec<&str> = when.split_whitespace().collect();
     let is_stepped = |field: &str| field.strip_prefix("*/").is_some_and(|step| step != "1");
@@ -271,7 +273,7 @@ fn policies(
     Ok(())
 }
 
-/// Names what else a manifest says.
+/// Lists what else a manifest contains.
 fn left_out(
     spec: &Map<String, Value>,
     job: &Map<String, Value>,

@@ -1,7 +1,7 @@
-//! Which timers there are, and which of them are enabled.
+//! Finds timers, and which of them are enabled.
 //!
-//! systemd enables a timer by a link in `timers.target.wants`, or in another folder of that kind.
-//! The link of a template's instance has the instance's name and leads to the template's file.
+//! systemd enables a timer by a link in `timers.target.wants`, or in a similar folder. The link of
+//! a template's instance has the instance's name and points to the template's file.
 
 use std::{
     collections::BTreeMap,
@@ -11,20 +11,20 @@ use std::{
 use super::unit::forms;
 use crate::cli::CliError;
 
-/// The entries of one folder that are looked at.
+/// The largest number of entries examined in one folder.
 const MAX_ENTRIES: usize = 10_000;
 
-/// A timer to be imported.
+/// A timer to import.
 pub(super) struct Timer {
-    /// Of the unit: of a template's instance, with the instance.
+    /// The unit's name; for an instance of a template, including the instance.
     pub(super) name: String,
     pub(super) file: PathBuf,
     pub(super) enabled: bool,
 }
 
-/// The timers of these folders, and single ones, by name; and all folders that units may be in. An
-/// earlier folder hides units of the same name in later ones. Where no folder says what is enabled,
-/// all are.
+/// The timers of these folders, and single ones, by name; and all folders that may contain units.
+/// An earlier folder hides units of the same name in later ones. If no folder says what is enabled,
+/// all timers are.
 pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), CliError> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut found: BTreeMap<String, (PathBuf, bool)> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     }
     for (name, link) in linked {
         let known = forms(&name).find_map(|form| found.get(&form).map(|(file, _)| file.clone()));
-        // A link whose unit is in no folder that was named may lead there all the same.
+        // A link to a unit that is in none of the given folders may still lead to a file.
         let file = known.or_else(|| link.is_file().then_some(link));
         if let Some(file) = file {
             found.entry(name).or_insert((file, true)).1 = true;
@@ -69,7 +69,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     };
     let timers = found.into_iter().filter(|(name, _)| !is_used(name)).map(|(name, place)| {
         let (file, enabled) = place;
-        // A template is to be told of: it can never be enabled itself.
+        // A template must be reported: it can never be enabled itself.
         let enabled = enabled || !says_enabled || name.ends_with("@.timer");
         Timer { name, file, enabled }
     });

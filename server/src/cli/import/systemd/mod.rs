@@ -1,9 +1,9 @@
 //! systemd timers and their services.
 //!
 //! - `enabled`: which timers of a machine are enabled
-//! - `unit`: the files: sections, keys, drop-ins
-//! - `timer`: when; `on_calendar`: its expressions; `span`: its durations
-//! - `service`: what; `words`: command lines
+//! - `unit`: unit files: sections, keys, drop-ins
+//! - `timer`: when a timer elapses; `on_calendar`: its expressions; `span`: its durations
+//! - `service`: what a service runs; `words`: command lines
 
 mod enabled;
 mod on_calendar;
@@ -19,8 +19,8 @@ use self::{enabled::Timer, unit::Unit};
 use super::gathered::{Gathered, Origin};
 use crate::cli::CliError;
 
-/// Takes in the timers of folders, and single ones. Of folders that say which are enabled, only
-/// these, unless `all` are asked for.
+/// Imports the timers of folders, and single ones. If the folders say which timers are enabled,
+/// only these are imported, unless `all` is set.
 pub(super) fn gather(
     gathered: &mut Gathered,
     paths: &[PathBuf],
@@ -103,9 +103,9 @@ fn one(file: &Timer, timer: &Unit, folders: &[PathBuf], zone: &str) -> Result<Ma
     Ok((schedule, workflow, changes))
 }
 
-/// The file of a unit, or of its template: in the folders in their order, and beside the timer.
+/// The file of a unit or of its template: searched in the folders in order, and beside the timer.
 fn found(timer: &Path, name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    // A name leads nowhere else.
+    // A name with a slash could lead out of the folder.
     let is_name = !name.contains('/') && !name.contains('\0');
     let beside = timer.parent().map(Path::to_owned);
     let folders = || folders.iter().chain(&beside);

@@ -1,13 +1,13 @@
-//! `OnCalendar=` expressions as cron.
+//! Converts `OnCalendar=` expressions to cron.
 //!
-//! Where systemd restricts both the weekday and the date, both must match: the day of week gets
-//! the `+` that says so.
+//! If systemd restricts both the weekday and the date, both must match: the day of week gets a `+`,
+//! which requires both here.
 
-/// An expression of systemd's in ours.
+/// A systemd expression in our dialect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) expression: String,
-    /// The zone at its end.
+    /// The zone at the end of the expression.
     pub(super) zone: Option<String>,
 }
 
@@ -74,7 +74,7 @@ struct Fields {
     month: String,
     weekday: String,
     year: String,
-    /// The day is counted from the end of the month.
+    /// Whether the day is counted from the end of the month.
     from_end: bool,
 }
 
@@ -130,7 +130,7 @@ impl Fields {
             let is_one_day = self.weekday.len() == 1 && self.weekday != "*";
             match &*self.day {
                 "1" => self.day = "L".to_owned(),
-                // The last seven days have each weekday once.
+                // The last seven days contain each weekday once.
                 "7/1" | "1-7" if is_one_day => {
                     self.weekday.push('L');
                     self.day = "*".to_owned();
@@ -151,7 +151,7 @@ impl Fields {
     }
 }
 
-/// Days from the end of the month, of which the first is the last day: `5` is `L-4`.
+/// Days counted from the end of the month, where 1 is the last day: `5` is `L-4`.
 fn before_last(text: &str) -> Result<String, String> {
     let day = |text: &str| match text.parse::<u16>() {
         Ok(1) => Ok("L".to_owned()),
@@ -258,7 +258,7 @@ mod tests {
     fn what_cannot_be_said_is_refused() {
         for text in ["", "*-*-* 25", "*-*~29", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
             if text.is_empty() {
-                // An empty one takes back those before it, and is never asked for.
+                // An empty value clears the previous ones, and is never passed to `read`.
                 continue;
             }
             assert!(read(text).is_err(), "{text}: {:?}", read(text));

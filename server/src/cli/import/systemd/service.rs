@@ -1,4 +1,4 @@
-//! What a service runs, as tasks.
+//! Converts what a service runs to tasks.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// A service may run for ever; this is the longest.
+/// A service may run forever; this is the longest that we support.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const MAX_GRACE_MS: i64 = 60 * 60 * 1000;
-/// How long systemd waits before it kills what does not stop.
+/// How long systemd waits by default before it kills a process that does not stop.
 const USUAL_GRACE_MS: i64 = 90_000;
 
-/// Gives the schedule what the service runs: a task, or a workflow where there are several.
+/// Sets what the schedule runs: a task, or a workflow if the service has several commands.
 pub(super) fn work(
     service: &Unit,
     schedule: &mut ScheduleEntry,
@@ -94,7 +94,7 @@ fn command(
     Ok((command, prefix.contains('-')))
 }
 
-/// The instance of a template's unit as it was before systemd wrote it into a name.
+/// The instance of a template's unit, before systemd escaped it for the unit name.
 fn unescaped(instance: &str) -> String {
     let mut bytes = Vec::with_capacity(instance.len());
     let mut rest = instance.as_bytes();
@@ -116,7 +116,7 @@ fn unescaped(instance: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `%n` and its like with what they stand for, as far as the unit's name tells it.
+/// Replaces `%n` and other specifiers, as far as the unit's name determines them.
 pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> String {
     let service = unit;
     let base = service.name.trim_end_matches(".service").trim_end_matches(".timer");
@@ -145,7 +145,7 @@ pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> S
     made
 }
 
-/// `${NAME}` inside a word, and `$NAME` as a word of its own, which may become several.
+/// Substitutes `${NAME}` within a word, and `$NAME` as a whole word, which may become several.
 fn substituted(
     word: &str,
     env: &BTreeMap<String, Secret>,
@@ -222,7 +222,7 @@ fn user(service: &Unit, changes: &mut Vec<String>) -> Option<String> {
     user
 }
 
-/// How long an attempt may take, and how long it may take to stop.
+/// How long an attempt may take, and how long stopping it may take.
 fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), String> {
     let of = |key: &str| match service.value("Service", key) {
         None | Some("infinity") => Ok(None),
@@ -241,7 +241,7 @@ fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), Strin
     Ok((timeout, stop.clamp(0, MAX_GRACE_MS)))
 }
 
-/// Names what else the service says.
+/// Lists what else the service contains.
 fn left_out(service: &Unit, changes: &mut Vec<String>) {
     let known = [
         "Type",

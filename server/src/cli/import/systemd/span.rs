@@ -1,6 +1,6 @@
-//! Durations as systemd writes them: `90`, `5min 20s`, `1h30m`, `2 days`.
+//! Durations in systemd's format: `90`, `5min 20s`, `1h30m`, `2 days`.
 
-/// Milliseconds; none for what is no duration. A number without a unit is of seconds.
+/// Milliseconds; None if the text is not a duration. A number without a unit means seconds.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (mut rest, mut total) = (text.trim(), 0_f64);
     if rest.is_empty() {
@@ -16,11 +16,11 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         total += number.parse::<f64>().ok()? * scale(unit)?;
         rest = after.trim_start();
     }
-    // Far beyond what anything here takes, and far within what a float counts exactly.
+    // Far beyond anything used here, and well within the exact range of a float.
     (total <= 1e15).then_some(total.round() as i64)
 }
 
-/// The milliseconds of a unit.
+/// The number of milliseconds in a unit.
 fn scale(unit: &str) -> Option<f64> {
     const SECOND: f64 = 1_000.0;
     Some(match unit {

@@ -1,4 +1,4 @@
-//! When a timer elapses.
+//! Converts the times at which a timer elapses.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::{CatchUp, DstGap};
@@ -39,7 +39,7 @@ pub(super) fn schedule(
     let mut schedule = ScheduleEntry::new(when);
     schedule.zone = zones.pop().unwrap_or_else(|| zone.to_owned());
     if schedule.zone != "UTC" {
-        // systemd waits for the next time that exists.
+        // systemd waits for the next matching time that exists.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
         if let Some(at) = repeated(&schedule) {
             changes.push(format!(
@@ -85,7 +85,7 @@ pub(super) fn schedule(
     Ok(schedule)
 }
 
-/// What counts from another event than the calendar's.
+/// Triggers that count from another event than a calendar time.
 fn monotonic(
     timer: &Unit,
     is_alone: bool,
@@ -129,11 +129,11 @@ fn monotonic(
     Ok(found)
 }
 
-/// The next fire within 400 days that comes in the second pass of a repeated hour.
+/// The next fire within 400 days that falls into the second pass of a repeated hour.
 fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
-    /// The longest that a clock goes back, within the bounds of an overlap.
+    /// The largest backward clock change that is considered.
     const PASS: TimeDelta = TimeDelta::hours(3);
-    /// What is looked at of one pass: every second of it.
+    /// The largest number of fires examined in one pass: one per second.
     const MAX_FIRES: usize = 3 * 3_600;
 
     let definition = |expressions: Vec<String>| Definition {
@@ -147,7 +147,7 @@ fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
         seed: [0; 16],
     };
     let second = |fire: &timetable::Fire| fire.kind == FireKind::SecondOfTwo;
-    // What counts seconds knows no zone.
+    // Expressions that count seconds do not depend on a zone.
     let texts = schedule.when.0.iter().filter(|text| !text.starts_with('@'));
     let asked = Timetable::new(&definition(texts.cloned().collect())).ok()?;
     let clock = Timetable::new(&definition(vec!["*/15 * * * *".to_owned()])).ok()?;

@@ -6,10 +6,10 @@ use std::{
 
 use crate::cli::{CliError, modules};
 
-/// The drop-ins of one unit.
+/// The largest number of drop-ins of one unit.
 const MAX_DROP_INS: usize = 100;
 
-/// The names that a unit's file may have: its own, and that of its template.
+/// The file names that a unit may have: its own, and its template's.
 pub(super) fn forms(name: &str) -> impl Iterator<Item = String> {
     let template = name.split_once('@').and_then(|(base, rest)| {
         let (instance, suffix) = rest.rsplit_once('.')?;
@@ -18,7 +18,7 @@ pub(super) fn forms(name: &str) -> impl Iterator<Item = String> {
     [Some(name.to_owned()), template].into_iter().flatten()
 }
 
-/// A unit's file, with its drop-ins behind it.
+/// A unit's file, followed by its drop-ins.
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     /// The name of the file.
@@ -72,7 +72,7 @@ impl Unit {
             let Some((key, value)) = line.split_once('=').filter(|_| !is_comment(line)) else {
                 continue;
             };
-            // A backslash at the end of a line joins the next one to it; comments between are not.
+            // A trailing backslash joins the next line; comments in between are skipped.
             let mut value = value.trim().to_owned();
             while value.ends_with('\\') {
                 value.pop();
@@ -90,7 +90,8 @@ impl Unit {
         }
     }
 
-    /// The values of a key that may be given several times. An empty one takes back those before.
+    /// The values of a key that may be given several times. An empty value clears the previous
+    /// ones.
     pub(super) fn values<'a>(&'a self, section: &str, key: &str) -> Vec<&'a str> {
         let mut values = Vec::new();
         for setting in self.of(section).filter(|setting| setting.key == key) {
@@ -103,13 +104,13 @@ impl Unit {
         values
     }
 
-    /// The value of a key of which the last counts.
+    /// The value of a key; the last one counts.
     pub(super) fn value<'a>(&'a self, section: &str, key: &str) -> Option<&'a str> {
         let last = self.of(section).filter(|setting| setting.key == key).last();
         last.map(|setting| &*setting.value).filter(|value| !value.is_empty())
     }
 
-    /// The keys of a section, each once.
+    /// The keys of a section, without duplicates.
     pub(super) fn keys<'a>(&'a self, section: &str) -> Vec<&'a str> {
         let mut keys: Vec<&'a str> = Vec::new();
         for setting in self.of(section) {
@@ -130,7 +131,7 @@ impl Unit {
     }
 }
 
-/// Whether a value says yes.
+/// Whether a value is true.
 pub(super) fn is_true(value: Option<&str>) -> bool {
     value.is_some_and(|value| {
         ["1", "yes", "y", "true", "t", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes))

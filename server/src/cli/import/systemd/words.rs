@@ -1,9 +1,9 @@
-//! Command lines and lists as systemd splits them: like a shell's, without the shell.
+//! Splits command lines and lists as systemd does: like a shell, without expansions.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The words of a line; none where a quote is not closed.
+/// The words of a line; None if a quote is not closed.
 pub(super) fn split(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let (mut quote, mut chars) = (None, line.chars().peekable());
@@ -23,7 +23,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// What stands behind a backslash.
+/// The character of an escape sequence, after the backslash.
 fn escaped(chars: &mut Peekable<Chars<'_>>) -> String {
     let Some(c) = chars.next() else { return "\\".to_owned() };
     let mut code = |digits: usize, radix: u32| {

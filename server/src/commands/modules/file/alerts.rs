@@ -22,21 +22,21 @@ use crate::{
     vault::MASK,
 };
 
-/// A way to tell people of alerts. No secret stands here: an address and a key name secrets of the
-/// namespace.
+/// A destination for messages about alerts. It contains no secret: address and key refer to secrets
+/// of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChannelEntry {
-    /// How it tells them.
+    /// How it delivers messages.
     #[schemars(with = "Words<Kind>")]
     pub(crate) kind: Kind,
-    /// For all but `email`: where requests go. What is secret of it is named, as in
+    /// For all but `email`: where requests go. Its secret part refers to a secret, as in
     /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For `pagerduty` and `opsgenie`
     /// their usual address if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<Secret>,
-    /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; they are not
-    /// signed if left out.
+    /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; not signed if
+    /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signing_secret: Option<Secret>,
     /// For `pagerduty` the integration key of a service (Events API v2), for `opsgenie` the key of
@@ -48,57 +48,56 @@ pub(crate) struct ChannelEntry {
     to: Vec<String>,
 }
 
-/// Who is told of what, and when.
+/// Which events are reported to which channels, and when.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleEntry {
-    /// What it tells of.
+    /// The events to report.
     on: Vec<Event>,
-    /// Names of alert channels of the namespace: 1 to 10.
+    /// Names of alert channels in the namespace: 1 to 10.
     pub(crate) channels: Vec<String>,
-    /// About which schedules, in the search language; all if left out.
+    /// The schedules that it concerns, in the search language; all if left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     search: String,
-    /// What is over before is not told; 0s if left out.
+    /// A problem that ends within this time is not reported; 0s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grace: Option<Seconds>,
-    /// For `losing`: so many failures in a row, 2 to 50; 3 if left out.
+    /// For `losing`: the number of failures in a row, 2 to 50; 3 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     losing_after: Option<i64>,
-    /// For `late`: started so long after it was due; 5m if left out.
+    /// For `late`: how long after its due time a run started; 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_after: Option<Seconds>,
-    /// For `stalled`: nobody has taken it for so long; 5m if left out.
+    /// For `stalled`: how long no node has taken it; 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stalled_after: Option<Seconds>,
-    /// For `slow`: a run has taken so many times its usual duration; 3 if left out.
+    /// For `slow`: a run has taken this many times its usual duration; 3 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slow_after: Option<i64>,
-    /// For `clock_change`: so many days before; 14 if left out.
+    /// For `clock_change`: this many days before; 14 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock_change_days: Option<i64>,
-    /// What happens within so long of the first that is to be told goes into one message; 30s if
-    /// left out.
+    /// Events within this time of the first reported one go into one message; 30s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<Seconds>,
-    /// When nothing is told until it is over.
+    /// Times in which nothing is reported until they are over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quiet: Option<QuietEntry>,
-    /// Whether messages say why a run failed, in its own words; `true` if left out.
+    /// Whether messages include the error text of failed runs; `true` if left out.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     include_errors: bool,
-    /// Whether it does anything; `true` if left out.
+    /// Whether the rule is active; `true` if left out.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     enabled: bool,
 }
 
-/// Local time in which nothing is told.
+/// Local times in which nothing is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct QuietEntry {
     /// IANA name.
     zone: String,
-    /// 1 to 50 times of the day.
+    /// 1 to 50 times of day.
     #[schemars(with = "Vec<Window>")]
     windows: Vec<TimeWindow>,
 }
@@ -133,7 +132,7 @@ impl ChannelEntry {
         }
     }
 
-    /// The same of what may be shown of a channel: no key is needed for it.
+    /// The same from the part of a channel that may be shown: no key is needed for it.
     pub(in super::super) fn of_shown(kind: Kind, shown: &serde_json::Value) -> Self {
         let text = |key: &str| shown[key].as_str().map(Secret::new);
         let address = || Some(Secret::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
@@ -148,7 +147,7 @@ impl ChannelEntry {
         }
     }
 
-    /// The same as it may be shown.
+    /// The entry with its secrets masked.
     pub(in super::super) fn masked(self) -> Self {
         let receiver = Receiver::of(self.kind);
         let address = |url: &Secret| receiver.map(|receiver| shown_address(receiver, url));
@@ -161,7 +160,7 @@ impl ChannelEntry {
         }
     }
 
-    /// The secrets that it names, in their order, each once.
+    /// The secrets that it names, in order, each once.
     pub(in super::super) fn secret_names(&self) -> Vec<String> {
         let Some(receiver) = Receiver::of(self.kind) else { return vec![] };
         let usual = || receiver.usual_url().map(Secret::new);
@@ -170,10 +169,11 @@ impl ChannelEntry {
         Hidden { url, signing_secret, key }.request(receiver).secret_names()
     }
 
-    /// What the file says of the channel, which looks like `there` where it is there already.
+    /// The input that the file gives for the channel; `there` is the existing channel, if any, as a
+    /// file would show it.
     ///
-    /// A mask that stands where it was shown keeps what it hides. Anything else that is secret has
-    /// to be named: files are read by many, and kept for ever.
+    /// A mask in its original position keeps the stored value. Any other secret must be given by
+    /// its name: files have many readers, and are kept for ever.
     pub(in super::super) fn input(self, there: Option<&Self>) -> Result<ChannelInput, BadInput> {
         let Self { kind, url, signing_secret, key, to } = self;
         let shown = there.filter(|there| there.kind == kind);
@@ -197,7 +197,7 @@ impl ChannelEntry {
                 key.as_ref().map_or(Ok(()), |key| check_key("signingSecret", key))?;
                 key
             }
-            // What a file leaves out is not kept.
+            // What a file leaves out is removed.
             None => (kind == Kind::Webhook).then(|| Secret::new("")),
         };
         let key = match key {
@@ -215,7 +215,7 @@ impl ChannelEntry {
     }
 }
 
-/// What is said; none for the mask of what is there.
+/// The given value; `None` for the mask of the existing one.
 fn said(field: &str, given: Secret, shown: Option<&Secret>) -> Result<Option<Secret>, BadInput> {
     if !given.expose().contains(MASK) {
         return Ok(Some(given));
@@ -249,7 +249,8 @@ fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
 }
 
 impl RuleEntry {
-    /// What it declares. Its channels are those of these keys, in the order of their names.
+    /// The rule that it declares. `channels` are the keys of its channels, in the order of their
+    /// names.
     pub(in super::super) fn spec(self, name: &str, channels: Vec<Uuid>) -> RuleSpec {
         let seconds = |span: Option<Seconds>, usual: i64| span.map_or(usual, |span| span.0);
         let rule = Rule {
@@ -269,7 +270,7 @@ impl RuleEntry {
         RuleSpec { name: name.to_owned(), enabled: self.enabled, rule }
     }
 
-    /// The entry that declares the rule; `names` are those of channels.
+    /// The entry that declares the rule; `names` are the names of channels.
     pub(in super::super) fn of(spec: RuleSpec, names: &HashMap<Uuid, String>) -> Self {
         let rule = spec.rule;
         let channels = rule.channels.iter().filter_map(|id| names.get(id).cloned()).collect();
@@ -277,7 +278,7 @@ impl RuleEntry {
         Self { channels, ..entry }
     }
 
-    /// The same as it is written where nothing is said that holds anyway.
+    /// The entry as it would be written, without default values.
     pub(in super::super) fn usual(self) -> Self {
         let channels = self.channels.clone();
         Self { channels, ..Self::plain(self.spec("", vec![])) }
@@ -347,7 +348,7 @@ mod tests {
         assert!(kept.url.is_none() && kept.signing_secret.is_none());
         let elsewhere = entry(Kind::Webhook, "https://b.example/***", Some("***"));
         assert_eq!(elsewhere.input(Some(&there)).unwrap_err().field, "url");
-        // What is left out is not kept.
+        // What is left out is removed.
         let less = entry(Kind::Webhook, "https://a.example/***", None).input(Some(&there));
         assert_eq!(less.unwrap().signing_secret.unwrap().expose(), "");
     }

@@ -6,11 +6,11 @@ use timetable::{CalendarEntries, DateRange, TimeWindow, Weekday};
 use super::scalars::Words;
 use crate::commands::CalendarSpec;
 
-/// What suppresses fires of the schedules that name it: local time, on the clock of each schedule.
+/// Suppresses fires of the schedules that name it: local time, on the clock of each schedule.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CalendarEntry {
-    /// `exclude`: what it names is suppressed; `only`: everything else is.
+    /// `exclude`: the named times are suppressed; `only`: all other times are.
     #[schemars(with = "Words<Mode>")]
     mode: Mode,
     /// Days: `2026-12-24`.
@@ -23,17 +23,17 @@ pub(crate) struct CalendarEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Day>")]
     weekdays: Vec<Weekday>,
-    /// From one day to another, both included, or from one local time to before another.
+    /// From one day to another, inclusive, or from one local time up to but not including another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Range>")]
     ranges: Vec<DateRange>,
-    /// Times of the day.
+    /// Times of day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Window>")]
     windows: Vec<TimeWindow>,
 }
 
-/// As the calculator reads a day of the week.
+/// The days of the week, as the calculator parses them.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Weekday")]
 #[expect(dead_code, reason = "only its schema is asked for")]
@@ -61,20 +61,20 @@ enum Day {
 struct Range {
     /// A day, from its beginning, or a local time.
     from: String,
-    /// A day, to its end, or a local time, itself not included.
+    /// A day, up to its end, or a local time, exclusive.
     to: String,
 }
 
-/// `09:00` to `17:00`; `22:00` to `06:00` goes on into the next day.
+/// `09:00` to `17:00`; `22:00` to `06:00` continues into the next day.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "TimeWindow")]
 #[expect(dead_code, reason = "only its schema is asked for")]
 pub(super) struct Window {
-    /// The first minute or second of it.
+    /// Its first minute or second.
     from: String,
-    /// The end, itself not included; `24:00` is the end of the day.
+    /// Its end, exclusive; `24:00` is the end of the day.
     to: String,
-    /// On which days it begins; on every day if none is named.
+    /// The days on which it begins; every day if none is given.
     #[schemars(default)]
     weekdays: Vec<Day>,
 }

@@ -30,43 +30,43 @@ use serde::{Deserialize, Serialize};
 pub(crate) use workflow::{TaskEntry, WorkflowEntry};
 pub use writing::schema;
 
-/// What a module's file is written in.
+/// The format of a module's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// YAML, or JSON, which is a part of it.
+    /// YAML, or JSON, which is a subset of it.
     #[default]
     Yaml,
     /// TOML.
     Toml,
 }
 
-/// A module: calendars, groups, workflows, schedules, and who is told of what becomes of them,
-/// declared together.
+/// A module: calendars, groups, workflows, schedules, alert channels and alert rules, declared
+/// together.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Carillon module")]
 pub(crate) struct File {
-    /// The module's name; what it declares belongs to it.
+    /// The module's name; it owns what it declares.
     pub(crate) module: String,
-    /// The tenant; `default` if left out.
+    /// The namespace; `default` if left out.
     #[serde(default = "default_namespace", skip_serializing_if = "is_default")]
     pub(crate) namespace: String,
     /// Concurrency groups: how many runs of each may be at work at once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) groups: BTreeMap<String, i64>,
-    /// What suppresses fires, shared by schedules.
+    /// Calendars that suppress fires, shared by schedules.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) calendars: BTreeMap<String, CalendarEntry>,
     /// Tasks that several schedules share.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) workflows: BTreeMap<String, WorkflowEntry>,
-    /// What runs when.
+    /// When to run what.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) schedules: BTreeMap<String, ScheduleEntry>,
-    /// Ways to tell people of alerts.
+    /// Destinations for messages about alerts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) alert_channels: BTreeMap<String, ChannelEntry>,
-    /// Who is told of what.
+    /// Which events are reported to which channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) alert_rules: BTreeMap<String, RuleEntry>,
 }
@@ -80,7 +80,7 @@ fn is_default(namespace: &str) -> bool {
 }
 
 impl File {
-    /// A module of that name that declares nothing.
+    /// A module of that name without any declarations.
     pub(crate) fn new(module: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             module: module.into(),
@@ -94,7 +94,7 @@ impl File {
         }
     }
 
-    /// How many things it declares, groups aside.
+    /// The number of objects that it declares, groups aside.
     pub(crate) fn entries(&self) -> usize {
         let alerts = self.alert_channels.len() + self.alert_rules.len();
         self.calendars.len() + self.workflows.len() + self.schedules.len() + alerts
@@ -188,7 +188,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
         assert!(File::read(&deep, Format::Yaml).is_err());
         let deep = format!("module = 'm'\nschedules = {}", "[".repeat(100_000));
         assert!(File::read(&deep, Format::Toml).is_err());
-        // A small text that stands for a billion of them.
+        // A small text that expands to a billion values.
         let mut bomb = "module: m\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for (new, old) in ('b'..='k').zip('a'..) {
             bomb += &format!("{new}: &{new} [*{old},*{old},*{old},*{old},*{old},*{old},*{old}]\n");

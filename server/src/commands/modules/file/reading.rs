@@ -1,4 +1,4 @@
-//! From bytes to a module, with the place of what is wrong.
+//! Parses a module from bytes, with the position of a mistake.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::{File, Format, saying};
 use crate::commands::BadInput;
 
-/// The largest file.
+/// Maximum size of a file.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
 const HELP: &str = "see docs/modules.md for the keys that a module's file may have";
@@ -29,11 +29,11 @@ impl File {
     }
 }
 
-/// What is wrong with a file in TOML.
+/// Errors of a TOML file.
 enum Unreadable {
-    /// It is none.
+    /// It is not TOML.
     Text(toml::de::Error),
-    /// It says something that a module's file may not.
+    /// It contains something that a module's file may not.
     Value(toml::de::Error),
 }
 
@@ -43,7 +43,7 @@ fn read_toml(source: &str) -> Result<File, Unreadable> {
     File::deserialize(toml::Deserializer::from(table)).map_err(Unreadable::Value)
 }
 
-/// TOML has instants of its own. Here they are the texts that they are in YAML and JSON.
+/// TOML has a type for instants. Here they become texts, as in YAML and JSON.
 fn spell_instants(table: &mut DeTable<'_>) {
     for (_, value) in table.iter_mut() {
         spell_instant(value.get_mut());
@@ -74,7 +74,7 @@ fn unreadable_yaml(source: &str, error: &serde_saphyr::Error) -> BadInput {
 
 fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
     let (error, said) = match unreadable {
-        // The parser has words of its own only.
+        // The parser's own messages contain nothing of the file.
         Unreadable::Text(error) => {
             (error, error.message().lines().next().unwrap_or_default().to_owned())
         }
@@ -90,7 +90,7 @@ fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
     at_place(line, column, Some(span.start), &said)
 }
 
-/// The line itself is not repeated: what is wrong in it may be a secret.
+/// The line itself is not repeated: its mistake may be a secret.
 fn at_place(line: u64, column: u64, position: Option<usize>, said: &str) -> BadInput {
     let problem = format!("line {line}, column {column}: {said}");
     let mut bad = BadInput::new("source", "", problem, HELP);
@@ -98,7 +98,7 @@ fn at_place(line: u64, column: u64, position: Option<usize>, said: &str) -> BadI
     bad
 }
 
-/// The byte at a line and column, both from 1.
+/// The byte offset of a line and column, both counted from 1.
 fn offset(source: &str, line: u64, column: u64) -> Option<usize> {
     let mut start = 0;
     for _ in 1..line {

@@ -1,16 +1,17 @@
-//! What is said of a mistake in a file: the key, and what was expected; never the value.
+//! Error messages for a file: the key, and what was expected; never the value.
 //!
-//! A value that stands in the wrong place may be a secret, and errors go where files do not: into
-//! the logs of a pipeline, a terminal, a ticket. So a message is taken apart, and only what comes
-//! from the format itself goes on. What is in none of the known forms is not repeated at all.
+//! A value in the wrong place may be a secret, and errors are seen in more places than files: in
+//! the logs of a pipeline, a terminal, a ticket. So a message is taken apart, and only the parts
+//! that come from the format itself are kept. A message in none of the known forms is not repeated
+//! at all.
 
 use serde::de::IgnoredAny;
 use serde_saphyr::Error as Yaml;
 
-/// Said of what is in no known form.
+/// The message for everything in no known form.
 const WRONG: &str = "what stands here is not what this key takes";
 
-/// What chrono says of an instant that is none.
+/// Messages of chrono about an invalid instant.
 const NO_INSTANT: [&str; 6] = [
     "input is out of range",
     "no possible date and time matching input",
@@ -20,10 +21,10 @@ const NO_INSTANT: [&str; 6] = [
     "trailing input",
 ];
 
-/// How long a key may be to be called by its name.
+/// Maximum length of a key that is repeated.
 const LONGEST_KEY: usize = 48;
 
-/// What is said of a YAML file, without its place.
+/// The message for a YAML error, without its position.
 #[expect(clippy::wildcard_enum_match_arm, reason = "what is not known is not repeated")]
 pub(super) fn of_yaml(source: &str, error: &Yaml) -> String {
     match error {
@@ -41,7 +42,8 @@ pub(super) fn of_yaml(source: &str, error: &Yaml) -> String {
         Yaml::DuplicateMappingKey { key, .. } => {
             format!("duplicate mapping key{}", key.as_deref().map(named).unwrap_or_default())
         }
-        // The scanner has words of its own only; what a value's own reader says has the value.
+        // The scanner's own messages contain nothing of the file; those of a value's deserializer
+        // contain the value.
         Yaml::Message { msg, .. } if is_of_scanner(source, msg) => msg.clone(),
         Yaml::Message { msg, .. } => of_serde(msg),
         error if is_static(error) => bare(error),
@@ -49,13 +51,13 @@ pub(super) fn of_yaml(source: &str, error: &Yaml) -> String {
     }
 }
 
-/// What is said of a TOML file that is one, without its place.
+/// The message for a value in a valid TOML file, without its position.
 pub(super) fn of_serde(said: &str) -> String {
     let said = said.lines().next().unwrap_or_default();
     let expected = || said.rsplit_once(", expected ").map(|(_, expected)| expected);
     let starts = |with: &str| said.strip_prefix(with);
     if let Some(rest) = starts("unknown field `") {
-        // Of the last: a key may have anything in it.
+        // Split at the last one: a key may contain anything.
         return match rest.rsplit_once("`, ") {
             Some((field, "there are no fields")) => format!("unknown field{}", named(field)),
             Some(_) => {
@@ -77,7 +79,7 @@ pub(super) fn of_serde(said: &str) -> String {
             None => WRONG.to_owned(),
         };
     }
-    // The keys of these are the format's own.
+    // The keys in these messages are the format's own.
     if starts("missing field `").is_some() || starts("duplicate field `").is_some() {
         return said.to_owned();
     }
@@ -87,7 +89,7 @@ pub(super) fn of_serde(said: &str) -> String {
     if NO_INSTANT.contains(&said) {
         return "no instant, expected one such as 2026-01-31T08:00:00Z".to_owned();
     }
-    // Our own readers say '1500ms' has a part of a second, and "exit" is no condition.
+    // Our own deserializers say: '1500ms' has a part of a second, and "exit" is no condition.
     if let Some((_, why)) = starts("'").and_then(|rest| rest.rsplit_once("' ")) {
         return format!("this {why}");
     }
@@ -97,14 +99,14 @@ pub(super) fn of_serde(said: &str) -> String {
     }
 }
 
-/// A key by its name, if it looks like one.
+/// A key by its name, if it looks like a name.
 fn named(key: &str) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
     let is_short = !key.is_empty() && key.len() <= LONGEST_KEY;
     if is_short && key.chars().all(is_name) { format!(" `{key}`") } else { String::new() }
 }
 
-/// What kind of value it is, in the words of serde, which has the value behind them.
+/// The kind of a value, in the words of serde, whose message has the value after them.
 fn kind(unexpected: &str) -> &'static str {
     const KINDS: [&str; 12] = [
         "boolean",
@@ -123,7 +125,7 @@ fn kind(unexpected: &str) -> &'static str {
     KINDS.into_iter().find(|kind| unexpected.starts_with(kind)).unwrap_or("value")
 }
 
-/// Whether the scanner says that of the file, which it reads without looking for anything in it.
+/// Whether the message comes from the scanner, which reads the file without interpreting it.
 fn is_of_scanner(source: &str, said: &str) -> bool {
     let read: Result<IgnoredAny, Yaml> = serde_saphyr::from_str(source);
     read.is_err_and(
@@ -131,7 +133,7 @@ fn is_of_scanner(source: &str, said: &str) -> bool {
     )
 }
 
-/// Whether nothing of the file stands in what it says.
+/// Whether the error's message contains nothing of the file.
 fn is_static(error: &Yaml) -> bool {
     matches!(
         error,
@@ -167,7 +169,7 @@ fn is_static(error: &Yaml) -> bool {
     )
 }
 
-/// Its words without its place, which is said before them.
+/// The error's message without its position, which is written before it.
 fn bare(error: &Yaml) -> String {
     let said = error.to_string();
     let said = said.lines().next().unwrap_or_default();
@@ -178,7 +180,7 @@ fn bare(error: &Yaml) -> String {
 mod tests {
     use super::super::{File, Format};
 
-    /// A value that is not to be told.
+    /// A value that must not appear in a message.
     const SECRET: &str = "hush-4711-swordfish";
 
     fn said(source: &str, format: Format) -> String {

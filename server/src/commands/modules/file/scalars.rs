@@ -1,4 +1,4 @@
-//! The values that stand in a module's file as text: durations, and one expression or several.
+//! Values that are text in a module's file: durations, and one or several expressions.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::config::Span;
 
-/// What a duration looks like.
+/// The pattern of a duration.
 const DURATION: &str = r"^([0-9]+(ms|s|m|h|d))+$";
 
-/// A duration where a schedule has whole seconds: a part of one is refused, not cut off.
+/// A duration in whole seconds, for schedules: a fraction is refused, not truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seconds(pub(crate) i64);
 
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Expressions {
     }
 }
 
-/// The schema of an enum of words that another crate has: as its variants are written.
+/// The schema of an enum from another crate: its variants, as they are serialized.
 pub(super) struct Words<E>(PhantomData<E>);
 
 impl<E: sea_orm::Iterable + Serialize> JsonSchema for Words<E> {

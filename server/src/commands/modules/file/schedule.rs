@@ -12,7 +12,7 @@ use crate::{
     model::{Misfire, Ping, Spec, Timing, spec::buffer_limit},
 };
 
-/// When something runs, and how.
+/// When to run something, and how.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleEntry {
@@ -21,74 +21,74 @@ pub(crate) struct ScheduleEntry {
     /// Canonical IANA name; `UTC` if left out.
     #[serde(default = "utc", skip_serializing_if = "is_utc")]
     pub(crate) zone: String,
-    /// Fixed times on days when the clock changes.
+    /// How fixed times behave on days when the clock changes.
     #[serde(default, skip_serializing_if = "DstEntry::is_empty")]
     pub(crate) dst: DstEntry,
-    /// No fire before.
+    /// No fires before this instant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub(crate) start: Option<DateTime<Utc>>,
-    /// No fire from then on.
+    /// No fires from this instant on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub(crate) end: Option<DateTime<Utc>>,
-    /// Each fire is due up to so much later, always by the same amount; up to a day.
+    /// The maximum delay of a fire, up to a day; the same fire always has the same delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) jitter: Option<Seconds>,
     /// Names of calendars of the namespace; at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) calendars: Vec<String>,
-    /// After so many fires that started none is left.
+    /// No fires remain after this number of started ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_fires: Option<i64>,
     /// For people. Operators may change it; see docs/modules.md.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) note: String,
-    /// For finding it again.
+    /// For searching.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
-    /// What it runs, by name; or else `task`.
+    /// The workflow to run, by name; alternatively `task`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workflow: Option<String>,
-    /// What it runs; or else `workflow`.
+    /// An inline task to run; alternatively `workflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) task: Option<TaskEntry>,
-    /// What becomes of fires that were missed.
+    /// What to do about missed fires.
     #[serde(default, skip_serializing_if = "MisfireEntry::is_empty")]
     pub(crate) misfire: MisfireEntry,
-    /// What becomes of a fire while a run is alive; `skip` if left out.
+    /// What to do about a fire while a run is alive; `skip` if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<Overlap>>")]
     pub(crate) overlap: Option<Overlap>,
-    /// Only for `buffer_all`: how many fires wait at the most, 1 to 1000.
+    /// Only for `buffer_all`: the maximum number of waiting fires, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_limit: Option<i64>,
     /// The concurrency group whose limit its runs share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
-    /// -100 to 100: of the runs that wait, the highest is taken first.
+    /// -100 to 100: of the waiting runs, the one with the highest priority is taken first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) priority: i64,
-    /// A fire that has not started so long after it was due is skipped.
+    /// A fire that has not started this long after it was due is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) start_deadline: Option<Seconds>,
     /// A JSON object that travels with each run.
     #[serde(default = "empty", skip_serializing_if = "is_empty")]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub(crate) context: serde_json::Value,
-    /// How long what has settled is kept: whole days.
+    /// How long settled history is kept: whole days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retention: Option<Days>,
-    /// Whom it calls when a run succeeds, so that somebody outside notices when none does; see
-    /// docs/alerts.md.
+    /// The watchdog to call when a run succeeds, so that somebody outside notices when none does;
+    /// see docs/alerts.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ping: Option<Ping>,
-    /// Only for a schedule that is new: from then on pausing is the operators'.
+    /// Only for a new schedule: afterwards operators decide about pausing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) paused: bool,
 }
 
-/// Fixed local times on days when the clock changes.
+/// How fixed local times behave on days when the clock changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct DstEntry {
@@ -102,24 +102,24 @@ pub(crate) struct DstEntry {
     pub(crate) overlap: Option<DstOverlap>,
 }
 
-/// What becomes of fires that were missed.
+/// What to do about missed fires.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MisfireEntry {
-    /// Which of them run; `latest` if left out.
+    /// Which missed fires run; `latest` if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<CatchUp>>")]
     pub(crate) catch_up: Option<CatchUp>,
-    /// Later than this after it was due, a fire was missed; up to 7 days, 5m if left out.
+    /// A fire that is later than this after its due time was missed; up to 7 days, 5m if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grace: Option<Seconds>,
-    /// For `all`: how many at the most; 100 if left out.
+    /// For `all`: the maximum number; 100 if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max: Option<i64>,
     /// For `all`: the time between two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spacing: Option<Seconds>,
-    /// What was missed longer ago never runs; up to 30 days, 24h if left out.
+    /// Instants missed longer ago than this never run; up to 30 days, 24h if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<Seconds>,
 }
@@ -169,7 +169,8 @@ impl MisfireEntry {
 }
 
 impl ScheduleEntry {
-    /// One that is due at `when`, and everything else as it usually is; what it runs is missing.
+    /// A schedule that is due at `when`, with defaults for everything else; what it runs is
+    /// missing.
     pub(crate) fn new(when: Vec<String>) -> Self {
         Self {
             when: Expressions(when),
@@ -197,7 +198,7 @@ impl ScheduleEntry {
         }
     }
 
-    /// The same as it may be shown.
+    /// The entry with its secrets masked.
     pub(in super::super) fn masked(self) -> Self {
         let context = secrets::masked_json(&self.context);
         let ping = self.ping.as_ref().map(|ping| ping.map(masked_address));

@@ -9,19 +9,19 @@ use crate::{
     target::Target,
 };
 
-/// Tasks that hang together; several schedules may run them.
+/// Tasks that depend on each other; several schedules may run them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowEntry {
     /// 1 to 100.
     tasks: Vec<TaskEntry>,
-    /// The whole run, all attempts of all tasks, ends after so long; up to 30 days.
+    /// The time limit of the whole run, all attempts of all tasks; up to 30 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// So many tasks of one run are at work at the same time; 1 to 100, 8 if left out.
+    /// The maximum number of tasks of one run at work at the same time; 1 to 100, 8 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_parallel: Option<i64>,
-    /// The tags that a node must have that takes a run; up to 32.
+    /// The tags that a node must have to take a run; up to 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs_on: Vec<String>,
 }
@@ -33,25 +33,25 @@ pub(crate) struct TaskEntry {
     /// Unique in the workflow; `main` if left out.
     #[serde(default = "main", skip_serializing_if = "is_main")]
     name: String,
-    /// How it acts.
+    /// What it does.
     #[serde(serialize_with = "tidy")]
     target: Target,
     /// When an attempt is asked to stop; up to 7 days, 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// How long it may take to stop; up to 1 hour, 10s if left out.
+    /// How long stopping may take; up to 1 hour, 10s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kill_grace: Option<Millis>,
     /// When a failed attempt is followed by another; one attempt if left out.
     #[serde(default, skip_serializing_if = "RetryEntry::is_empty")]
     retry: RetryEntry,
-    /// Only these failures are followed by another attempt; every one if left out.
+    /// Only these failures are retried; all if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     retry_on: Vec<Condition>,
     /// The tasks that must have ended before it; up to 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     needs: Vec<String>,
-    /// How those must have ended.
+    /// How the tasks in `needs` must have ended.
     #[serde(default, skip_serializing_if = "is_usual")]
     when: When,
     /// Whether the run may succeed although this task failed.
@@ -63,7 +63,7 @@ pub(crate) struct TaskEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RetryEntry {
-    /// Attempts in all, the first one included: 1 to 100.
+    /// The total number of attempts, including the first one: 1 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_attempts: Option<i32>,
     /// How the delay grows from one attempt to the next.
@@ -73,7 +73,7 @@ struct RetryEntry {
     /// The delay before the second attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial: Option<Millis>,
-    /// No delay is longer.
+    /// The longest delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<Millis>,
     /// The share of the delay that is random, 0 to 1.
@@ -81,14 +81,14 @@ struct RetryEntry {
     jitter: Option<f64>,
 }
 
-/// As the calculator reads how delays grow.
+/// The kinds of backoff, as the calculator parses them.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 #[expect(dead_code, reason = "only its schema is asked for")]
 enum Backoff {
-    /// Not at all.
+    /// The delay stays the same.
     Fixed,
-    /// It doubles.
+    /// The delay doubles.
     Exponential,
 }
 
@@ -107,7 +107,7 @@ fn is_usual(when: &When) -> bool {
     *when == When::default()
 }
 
-/// A target without what it says about itself that is so anyway.
+/// A target without members that have their default value.
 fn tidy<S: Serializer>(target: &Target, serializer: S) -> Result<S::Ok, S::Error> {
     let mut json = serde_json::to_value(target).map_err(serde::ser::Error::custom)?;
     if let Some(http) = json.get_mut("http").and_then(serde_json::Value::as_object_mut) {
@@ -136,7 +136,7 @@ impl RetryEntry {
     }
 }
 
-/// The value, unless it is the one that holds anyway.
+/// The value, unless it is the default.
 pub(super) fn unless<T: PartialEq>(value: T, usual: T) -> Option<T> {
     (value != usual).then_some(value)
 }
@@ -164,14 +164,14 @@ impl WorkflowEntry {
 }
 
 impl WorkflowEntry {
-    /// The same as it may be shown.
+    /// The entry with its secrets masked.
     pub(in super::super) fn masked(self) -> Self {
         Self { tasks: self.tasks.into_iter().map(TaskEntry::masked).collect(), ..self }
     }
 }
 
 impl TaskEntry {
-    /// The same as it may be shown.
+    /// The entry with its secrets masked.
     pub(in super::super) fn masked(self) -> Self {
         Self { target: secrets::masked(&self.target), ..self }
     }

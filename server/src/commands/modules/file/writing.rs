@@ -1,20 +1,20 @@
-//! From a module to text, and to the schema of all that a file may be.
+//! Writes a module as text, and the schema of module files.
 
 use schemars::generate::SchemaSettings;
 
 use super::{File, Format};
 use crate::commands::CommandError;
 
-/// The JSON schema of module files, as `server/module.schema.json` keeps it.
+/// The JSON schema of module files, as in `server/module.schema.json`.
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12();
     let schema = settings.into_generator().into_root_schema_for::<File>();
-    // A schema is JSON through and through: this cannot fail.
+    // A schema is always valid JSON: this cannot fail.
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
 impl File {
-    /// The module as text that reads back as itself.
+    /// The module as text that reads back as the same module.
     pub(crate) fn write(&self, format: Format) -> Result<String, CommandError> {
         let text = match format {
             Format::Yaml => serde_saphyr::to_string(self).map_err(|error| error.to_string()),

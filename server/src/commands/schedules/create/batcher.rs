@@ -1,16 +1,16 @@
-//! Orders that come at the same time, gathered for one transaction.
+//! Collects concurrent requests for one transaction.
 //!
-//! Nothing is known here of what an order is. Whoever comes while others are carried out waits;
-//! whoever has the turn takes all that wait, again and again until none does.
+//! It does not know what a request is. Requests that arrive while others are carried out wait; the
+//! one that has the turn takes all waiting ones, again and again until there are none.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-/// So many orders in one.
+/// Maximum number of requests in one batch.
 const MAX: usize = 500;
 
-/// Orders that wait to be carried out.
+/// Requests that wait to be carried out.
 #[derive(Debug)]
 pub(in crate::commands) struct Batcher<T> {
     orders: Mutex<Vec<T>>,
@@ -28,12 +28,13 @@ impl<T> Batcher<T> {
         self.waiting().push(order);
     }
 
-    /// The turn to carry orders out. There is one: with two, each would have half as many orders.
+    /// The turn to carry out requests. There is only one: with two, each batch would be half as
+    /// large.
     pub(in crate::commands) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
 
-    /// All that wait and are still wanted.
+    /// All waiting requests that are still wanted.
     pub(in crate::commands) fn take(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
         let mut orders = self.waiting();
         orders.retain(is_wanted);

@@ -1,4 +1,4 @@
-//! Many schedules in one order: all are made, or none is.
+//! Many schedules in one request: either all are created, or none.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,13 @@ use crate::{
     commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},
 };
 
-/// So many in one order: it is one transaction, and on SQLite nothing else is written meanwhile.
+/// Maximum number in one request: it is one transaction, and on SQLite nothing else is written
+/// meanwhile.
 const MAX: usize = 1_000;
 
 impl Commands {
-    /// Makes schedules, in the order in which they are given. One that cannot be made refuses all,
-    /// and the error names it by its place.
+    /// Creates schedules, in the given order. If one cannot be created, the request is refused, and
+    /// the error names it by its position.
     pub async fn create_schedules(
         &self,
         right: &Editor,
@@ -53,7 +54,7 @@ impl Commands {
     }
 }
 
-/// Refuses a name that two of them have.
+/// Refuses duplicate names.
 fn named_once(all: &[NewSchedule]) -> Result<(), BadInput> {
     let mut seen = HashMap::with_capacity(all.len());
     for (index, new) in all.iter().enumerate() {

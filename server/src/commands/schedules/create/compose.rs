@@ -1,7 +1,7 @@
-//! A schedule as its rows will have it, from its definition and from what that refers to.
+//! Composes a schedule's rows from its definition and from what that refers to.
 //!
-//! Nothing is written here, and hardly anything read: who finds what a definition refers to, in a
-//! transaction or before it, and who writes the rows, is none of its business.
+//! This module writes nothing and reads hardly anything: the caller looks up what a definition
+//! refers to, inside a transaction or before it, and writes the rows.
 
 use chrono::{DateTime, SubsecRound, Utc};
 use entity::{Keys, audit_event, schedule, schedule_version};
@@ -24,9 +24,9 @@ use crate::{
     store::{schedules, workflows},
 };
 
-/// A schedule that can be written.
+/// A schedule that is ready to be written.
 pub(in crate::commands) struct Composed {
-    /// Where it stands in the order.
+    /// Its position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) namespace: Uuid,
     pub(in crate::commands) name: String,
@@ -37,18 +37,18 @@ pub(in crate::commands) struct Composed {
     row: schedule::ActiveModel,
     version: schedule_version::ActiveModel,
     entry: audit_event::ActiveModel,
-    /// The workflow that it brings along.
+    /// The new workflow for its own task, if any.
     pub(in crate::commands) work: Option<(Uuid, NewRows)>,
 }
 
 impl Composed {
-    /// Where the workflow that it brings along will be, and under which name.
+    /// The namespace and name of its own new workflow.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
     }
 }
 
-/// What there is before a schedule's rows are.
+/// The identity of a schedule before its rows exist.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Begin {
     id: Uuid,
@@ -57,15 +57,15 @@ pub(in crate::commands) struct Begin {
 }
 
 impl Begin {
-    /// Whose timetable is asked for.
+    /// The key and anchor, for its timetable.
     pub(in crate::commands) fn place(self) -> (Uuid, DateTime<Utc>) {
         (self.id, self.anchor)
     }
 }
 
-/// What a schedule is made of, beside its definition.
+/// The parts of a schedule, beside its definition.
 pub(in crate::commands) struct Parts<'a> {
-    /// Where it stands in the order.
+    /// Its position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) begin: Begin,
     pub(in crate::commands) namespace: Uuid,
@@ -77,17 +77,17 @@ pub(in crate::commands) struct Parts<'a> {
     pub(in crate::commands) work: OwnWork,
 }
 
-/// What a schedule runs, and the rows of it that are to be written.
+/// What a schedule runs, and the workflow rows to write for it.
 pub(in crate::commands) type OwnWork = (Resolved, Option<NewRows>);
 
 impl Commands {
-    /// The key of a schedule that is made now, and where its timing is anchored.
+    /// The key of a schedule that is created now, and the anchor of its timing.
     pub(in crate::commands) fn begin(&self) -> Begin {
         let now = self.clock.now();
         Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
-    /// A schedule as its rows will have it, once all that it refers to is found.
+    /// A schedule in the form of its rows, once all that it refers to has been found.
     pub(in crate::commands) fn composed(
         &self,
         who: &Viewer,
@@ -127,7 +127,8 @@ impl Commands {
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
-            // It tells the definition: the store takes it from the history, which has it as well.
+            // The entry contains the definition: the store takes it from the history, which has it
+            // as well.
             ..Entry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
@@ -146,7 +147,7 @@ impl Commands {
         Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
     }
 
-    /// A task that is a schedule's own: a workflow of its name, as its rows will have it.
+    /// A schedule's own task: a workflow with its name, in the form of its rows.
     pub(in crate::commands) async fn own_work<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -165,8 +166,7 @@ impl Commands {
     }
 }
 
-/// What is written, the workflows first. Two orders that share names wait for each other in one
-/// direction only.
+/// The rows to write, the workflows first. Requests that share names lock them in the same order.
 pub(in crate::commands) fn rows_of(
     mut all: Vec<Composed>,
 ) -> (workflows::NewRows, schedules::NewRows) {

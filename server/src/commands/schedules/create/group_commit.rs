@@ -1,17 +1,17 @@
-//! Calls that each make one schedule and come at the same time share a transaction.
+//! Concurrent calls that each create one schedule share a transaction.
 //!
-//! A transaction costs more than what it writes. Each caller checks and composes its own schedule;
-//! then it is written with those of all who wait by then. On PostgreSQL that is one statement, a
-//! transaction by itself, unless workflows come along: one round trip. What a schedule was composed
-//! by is looked at once more there, so that it may have been found long before.
+//! A transaction costs more than what it writes. Each caller checks and composes its own schedule,
+//! which is then written together with all that are waiting by then. On PostgreSQL that is one
+//! statement and its own transaction, in one round trip, unless there are new workflows. The
+//! statement checks once more what a schedule was composed from, so that may have been looked up
+//! long before.
 //!
-//! What cannot be written with the others (a name is taken, the database refuses a value) is told
-//! to go alone, in a transaction of its own: so nobody is refused for another one's fault, and an
-//! error is always the caller's own. What locks rows before it is written goes alone from the
-//! beginning.
+//! A schedule that cannot be written with the others (a name is taken, the database refuses a
+//! value) must be created alone, in its own transaction: so no caller is refused for another one's
+//! fault, and an error is always the caller's own. A schedule that requires row locks before it is
+//! written goes alone from the beginning.
 //!
-//! Once taken, orders are carried out in a task of their own: a caller who hangs up takes nobody
-//! along.
+//! A batch is carried out in a separate task: a caller that disconnects does not affect the others.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -38,36 +38,36 @@ use crate::{
     },
 };
 
-/// What was composed longer ago is composed anew.
+/// Schedules composed longer ago than this are composed again.
 const FRESH: TimeDelta = TimeDelta::seconds(1);
 
-/// A schedule that somebody waits for.
+/// A schedule whose caller is waiting.
 pub(in crate::commands) struct Order {
     composed: Composed,
-    /// By what it was composed.
+    /// What it was composed from.
     expected: Expected,
     answer: oneshot::Sender<Answer>,
 }
 
-/// What became of an order.
+/// The result of a request.
 enum Answer {
-    /// It is written.
+    /// It was written.
     Row(Box<Model>),
-    /// It must be made alone.
+    /// It must be created alone.
     Alone,
-    /// The database did not answer for as long as a caller waits: to go alone would take as long
-    /// again.
+    /// The database did not answer for as long as a caller waits: creating it alone would take as
+    /// long again.
     Unavailable,
 }
 
-/// A database that took so long to fail is not asked again for the same caller.
+/// If the database took this long to fail, it is not tried again for the same caller.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why a schedule is not made together with others.
+/// Why a schedule is not created together with others.
 pub(in crate::commands) enum NotTogether {
-    /// It must be made alone.
+    /// It must be created alone.
     Alone,
-    /// It cannot be made.
+    /// It cannot be created.
     Refused(CommandError),
 }
 
@@ -78,7 +78,7 @@ impl<E: Into<CommandError>> From<E> for NotTogether {
 }
 
 impl Commands {
-    /// Makes a schedule together with those that others make at this moment.
+    /// Creates a schedule together with those of concurrent callers.
     pub(in crate::commands) async fn create_together(
         &self,
         right: &Editor,
@@ -97,7 +97,7 @@ impl Commands {
         }
     }
 
-    /// Where it would lie and what it would run, if nothing has to be locked for that.
+    /// Its namespace and workflow, if finding them needs no locks.
     async fn place(&self, right: &Editor, new: &NewSchedule) -> Option<NamespaceWorkflow> {
         let NewSchedule { namespace, spec, work, .. } = new;
         if spec.group.is_some() || !spec.calendars.is_empty() {
@@ -105,15 +105,15 @@ impl Commands {
         }
         let workflow = match work {
             Work::Workflow(name) => &**name,
-            // No workflow has that name. Whether one has the schedule's is asked where it is
-            // written.
+            // No workflow has an empty name. Whether one has the schedule's name is checked when it
+            // is written.
             Work::Task(_) => "",
             Work::Past { .. } => return None,
         };
-        // Why not, it learns alone.
+        // If not found, the request for it alone reports why.
         let place = self.places.find(&self.store, (namespace, workflow)).await.ok()??;
         if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
-            // Another namespace may have that name by now.
+            // The name may belong to another namespace by now.
             self.places.forget(namespace, workflow);
             return None;
         }
@@ -128,7 +128,7 @@ impl Commands {
     ) -> Result<(Composed, Saved), NotTogether> {
         self.check_spec(&spec)?;
         if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
-            // Whether it still is wrong is asked within a transaction.
+            // Whether this is still wrong is checked within a transaction.
             return Err(NotTogether::Alone);
         }
         let begin = self.begin();
@@ -162,7 +162,7 @@ impl Commands {
             let commands = self.clone();
             tokio::spawn(async move {
                 loop {
-                    // Who has hung up is told that nothing was done: nothing is.
+                    // Requests whose caller has disconnected are dropped.
                     let is_wanted = |order: &Order| !order.answer.is_closed();
                     let orders = commands.gathering.take(is_wanted);
                     if orders.is_empty() {
@@ -173,7 +173,7 @@ impl Commands {
                 drop(turn);
             });
         };
-        // Whoever has a turn may take this order along before this caller has one.
+        // Another caller that has the turn may take this request before this caller gets a turn.
         let mut answered = std::pin::pin!(answered);
         tokio::select! {
             biased;
@@ -188,7 +188,7 @@ impl Commands {
         let now = self.clock.now();
         for Order { composed, expected: one, answer } in orders {
             if (now - composed.made_at).abs() > FRESH {
-                // Its first fire may lie behind by now, or the clock was set.
+                // Its first fire may have passed by now, or the clock was set.
                 let _ = answer.send(Answer::Alone);
                 continue;
             }
@@ -198,7 +198,7 @@ impl Commands {
         }
         expected.sort();
         expected.dedup();
-        // Why it failed, each caller learns alone.
+        // If it failed, each caller finds out why on its own.
         let begun = self.clock.instant();
         let made = self.make_together(all, &expected).await;
         let is_silent = made.as_ref().is_err_and(|error| error.unavailable().is_some())
@@ -216,7 +216,7 @@ impl Commands {
         }
         let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
         for (id, caller) in callers {
-            // Who has hung up is not told.
+            // A disconnected caller gets no answer.
             let _ = caller.send(match made.remove(&id) {
                 Some(row) => Answer::Row(Box::new(row)),
                 None if is_silent => Answer::Unavailable,
@@ -225,7 +225,7 @@ impl Commands {
         }
     }
 
-    /// Makes all that can be made together.
+    /// Creates all that can be created together.
     async fn make_together(
         &self,
         mut all: Vec<Composed>,
@@ -238,7 +238,7 @@ impl Commands {
         let brings_work = |one: &Composed| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
             let Some(admitted) = self.admit_far_from_quotas(&usage_of(&all)).await? else {
-                // Alone, each learns whether it still fits.
+                // Created alone, each finds out whether it still fits.
                 return Ok(Vec::new());
             };
             let (_, rows) = rows_of(all);
@@ -251,7 +251,7 @@ impl Commands {
             return Ok(Vec::new());
         }
         let taken = self.taken_names(&tx, all.iter().filter_map(Composed::own_work)).await?;
-        // A workflow that is there is changed: others do not wait for that.
+        // An existing workflow is changed, which locks it: the others do not wait for that.
         all.retain(|one| {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
@@ -262,7 +262,7 @@ impl Commands {
     }
 }
 
-/// By what a schedule is composed.
+/// What a schedule is composed from.
 fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> Expected {
     let workflow = match &new.work {
         Work::Workflow(name) => place

@@ -1,16 +1,16 @@
-//! Schedules that are made: one, many at once, or those of a module.
+//! Creating schedules: one, many at once, or those of a module.
 //!
 //! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
-//! are written: the same rows in a few statements, however many they are. That a name is free is
-//! not asked: rows whose name is taken are not written, and so are known.
+//! are written: the same rows in a few statements, however many there are. Free names are not
+//! checked beforehand: rows whose name is taken are not written, which shows which ones they are.
 //!
-//! A single call, many in one order and a module's file come by here: all are composed by
-//! `Commands::composed`, and their rows come from `rows_of`.
+//! A single call, a bulk request and a module's file all take this path: `Commands::composed`
+//! composes them, and `rows_of` makes their rows.
 //!
-//! - `compose`: a new schedule as its rows will have it
-//! - `bulk`: many in one order
-//! - `group_commit`: calls at the same moment in one transaction; `batcher`: how they come together;
-//!   `name_cache`: what they name
+//! - `compose`: a new schedule in the form of its rows
+//! - `bulk`: many in one request
+//! - `group_commit`: concurrent calls in one transaction; `batcher`: collects them; `name_cache`:
+//!   the names that they refer to
 
 pub(in crate::commands) mod batcher;
 mod bulk;
@@ -34,7 +34,7 @@ use crate::{
     store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows},
 };
 
-/// What is the same for all schedules that one order makes.
+/// The context shared by all schedules that one request creates.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Site<'a> {
     pub(in crate::commands) tx: &'a DatabaseTransaction,
@@ -42,25 +42,25 @@ pub(in crate::commands) struct Site<'a> {
     pub(in crate::commands) module: Option<&'a str>,
 }
 
-/// What an order has looked up.
+/// What a request has looked up so far.
 #[derive(Default)]
 pub(in crate::commands) struct Known {
     workflows: HashMap<(Uuid, String), Resolved>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
-/// What is given back of schedules that are written.
+/// What to return about written schedules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Back {
     Nothing,
     Rows,
 }
 
-/// Which schedule of an order cannot be made, and why.
+/// Which schedule of a request cannot be created, and why.
 pub(in crate::commands) type Refused = (usize, Box<CommandError>);
 
 impl Commands {
-    /// Makes one schedule.
+    /// Creates one schedule.
     pub(in crate::commands) async fn create_in(
         &self,
         tx: &DatabaseTransaction,
@@ -75,7 +75,7 @@ impl Commands {
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
     }
 
-    /// Makes schedules, each in its namespace.
+    /// Creates schedules, each in its namespace.
     pub(in crate::commands) async fn create_all(
         &self,
         site: Site<'_>,
@@ -92,7 +92,8 @@ impl Commands {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
             if is_taken && matches!(new.work, Work::Task(_)) {
-                // Whose workflow that is, is asked of the tables: they must know all before it.
+                // The owner of that workflow is read from the tables, so all earlier rows must be
+                // written first.
                 let before = std::mem::take(&mut waiting);
                 self.write(site.tx, before, Back::Nothing).await?;
             }
@@ -105,7 +106,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Those of `all` names that workflows have already.
+    /// Which of the `all` names belong to existing workflows.
     pub(in crate::commands) async fn taken_names(
         &self,
         tx: &DatabaseTransaction,
@@ -123,7 +124,7 @@ impl Commands {
         Ok(taken)
     }
 
-    /// A schedule as its rows will have it. `is_taken` says that a workflow has its name.
+    /// A schedule in the form of its rows. `is_taken` says that a workflow already has its name.
     async fn compose(
         &self,
         site: Site<'_>,
@@ -145,7 +146,7 @@ impl Commands {
         self.composed(who, spec, parts)
     }
 
-    /// What a new schedule runs, and the rows of it that are to be written.
+    /// What a new schedule runs, and the workflow rows to write for it.
     async fn work_of(
         &self,
         Site { tx, who, .. }: Site<'_>,
@@ -195,7 +196,7 @@ impl Commands {
         Ok(found)
     }
 
-    /// Writes what is composed.
+    /// Writes the composed schedules.
     pub(in crate::commands) async fn write(
         &self,
         tx: &DatabaseTransaction,
@@ -238,7 +239,7 @@ impl Commands {
     }
 }
 
-/// What the schedules add to what their namespaces have.
+/// The usage that the schedules add to their namespaces.
 pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
     let mut usage: BTreeMap<Uuid, Usage> = BTreeMap::new();
     for one in all {
@@ -249,7 +250,7 @@ pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
     usage
 }
 
-/// A row that was left out has a name that another one has.
+/// An error if a row was left out: its name is already taken.
 fn all_are_there(
     places: &[(usize, Uuid, String)],
     written: &HashSet<Uuid>,

@@ -1,7 +1,7 @@
-//! What names of namespaces and workflows stood for when they were last looked up.
+//! The last known meaning of names of namespaces and workflows.
 //!
-//! It may be so no more: whoever goes by it says so where they write, and nothing is written then
-//! ([`Expected`](crate::store::expected::Expected)).
+//! It may be outdated: callers state their assumptions when they write, and nothing is written if
+//! they no longer hold ([`Expected`](crate::store::expected::Expected)).
 
 use std::{
     collections::HashMap,
@@ -13,17 +13,17 @@ use crate::store::{
     workflows::{self, NamespaceWorkflow},
 };
 
-/// So many are kept; then all are forgotten, which costs a few reads.
+/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
 const KEPT: usize = 1_000;
 
-/// Places by the names of a namespace and of a workflow.
+/// Namespaces and workflows by their names.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct NameCache {
     known: Mutex<HashMap<(String, String), NamespaceWorkflow>>,
 }
 
 impl NameCache {
-    /// The place of those names; None if there is no such namespace.
+    /// What those names refer to; `None` if there is no such namespace.
     pub(in crate::commands) async fn find(
         &self,
         store: &Store,
@@ -34,7 +34,7 @@ impl NameCache {
             return Ok(Some(known.clone()));
         }
         let found = workflows::place(store, namespace, workflow).await?;
-        // Names of what is there only: any text may be asked for.
+        // Only names of existing objects are cached: callers may send any text.
         let is_there =
             |found: &NamespaceWorkflow| workflow.is_empty() || found.workflow_id.is_some();
         if let Some(found) = found.as_ref().filter(|found| is_there(found)) {
@@ -47,7 +47,7 @@ impl NameCache {
         Ok(found)
     }
 
-    /// What was known of those names may be so no more.
+    /// Drops an entry that may be outdated.
     pub(in crate::commands) fn forget(&self, namespace: &str, workflow: &str) {
         self.known().remove(&(namespace.to_owned(), workflow.to_owned()));
     }

@@ -9,25 +9,26 @@ use crate::{
     vault::{self, SecretScope, Vault, VaultError},
 };
 
-/// What is not shown of a channel.
+/// The confidential part of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
-    /// Where to. Whoever knows the address of such a receiver may write to it. It may name secrets
-    /// behind the host.
+    /// The receiver's URL. Anyone who knows it may write to the receiver. It may refer to secrets
+    /// after the host.
     pub url: Secret,
-    /// Key of the Standard Webhooks signature, or the secret that it is.
+    /// The key of the Standard Webhooks signature, or a reference to the secret that contains it.
     pub signing_secret: Option<Secret>,
-    /// The key by which PagerDuty and Opsgenie know who writes, or the secret that it is.
+    /// The key that identifies the sender to PagerDuty and Opsgenie, or a reference to the secret
+    /// that contains it.
     #[serde(default)]
     pub key: Option<Secret>,
 }
 
-/// Who takes requests, each in a form of its own.
+/// Receivers of HTTP requests, each with its own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// A program: the request is signed or not.
+    /// A program; the request may be signed.
     Webhook,
-    /// Slack and its like.
+    /// Slack and compatible services.
     Slack,
     /// Microsoft Teams.
     Teams,
@@ -38,7 +39,7 @@ pub enum Receiver {
 }
 
 impl Receiver {
-    /// Of a channel of that kind; mails have none.
+    /// The receiver of a channel of this kind; `None` for mail.
     pub fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Webhook => Some(Self::Webhook),
@@ -50,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// The kind of its channels.
+    /// The kind of the receiver's channels.
     pub fn kind(self) -> Kind {
         match self {
             Self::Webhook => Kind::Webhook,
@@ -61,7 +62,7 @@ impl Receiver {
         }
     }
 
-    /// Where it is reached if a channel says nothing else.
+    /// The default URL, if a channel does not set one.
     pub fn usual_url(self) -> Option<&'static str> {
         match self {
             Self::Pagerduty => Some("https://events.pagerduty.com/v2/enqueue"),
@@ -70,7 +71,7 @@ impl Receiver {
         }
     }
 
-    /// Whether it asks for a key. Its address is no secret then.
+    /// Whether it requires a key. Its URL is not a secret then.
     pub fn has_key(self) -> bool {
         matches!(self, Self::Pagerduty | Self::Opsgenie)
     }
@@ -79,14 +80,14 @@ impl Receiver {
 /// How a channel reaches people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelConfig {
-    /// A request to that receiver, or several.
+    /// One or more requests to this receiver.
     Request(Receiver, Hidden),
     /// A mail to these addresses.
     Email(Vec<String>),
 }
 
 impl ChannelConfig {
-    /// What the channel's row says, opened.
+    /// Reads the configuration from the channel's row and decrypts it.
     pub fn read(row: &Model, vault: &Vault) -> Result<Self, VaultError> {
         let place = SecretScope::Channel { id: row.id, name: &row.name };
         let broken = || VaultError::broken(place);
@@ -103,7 +104,8 @@ impl ChannelConfig {
         Ok(Self::Request(receiver, hidden()?))
     }
 
-    /// What is not shown, sealed for its place, and the key that opens it; a mail has nothing of it.
+    /// The confidential part, encrypted for its row, and the id of the encryption key; nothing for
+    /// mail.
     pub fn sealed(
         &self,
         place: SecretScope<'_>,
@@ -121,9 +123,9 @@ impl ChannelConfig {
 }
 
 impl Hidden {
-    /// The request, with the names of secrets where it names some, and without a message: what a
-    /// message says is the text of others, in which nothing is to be filled in. It follows no
-    /// redirect: what was signed for one place is not for another.
+    /// The request, with its references to secrets and without a message: a message contains text
+    /// by others, in which no secret may be filled in. It follows no redirect: the signature is
+    /// meant for this URL only.
     pub fn request(&self, receiver: Receiver) -> Target {
         let mut http = Http {
             max_redirects: 0,
@@ -143,11 +145,11 @@ impl Hidden {
     }
 }
 
-/// The same request, its secrets filled in, with what a call is to carry.
+/// The same request with its secrets filled in and with the call's content.
 pub(super) fn carrying(request: &Target, call: &Call) -> Target {
     let Target::Http(http) = request else { return request.clone() };
     let mut body = call.body.clone();
-    // What the request says by itself.
+    // Fields that the request itself sets.
     if let (Some(Value::Object(own)), Value::Object(all)) = (&http.body, &mut body) {
         all.extend(own.clone());
     }

@@ -1,4 +1,4 @@
-//! Whether people would be told: each channel as it stands, without sending anything.
+//! Checks whether alerts would reach people: the state of each channel, without sending anything.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,29 +17,29 @@ use crate::{
     vault::{Vault, VaultError},
 };
 
-/// How a channel stands.
+/// The state of a channel.
 #[derive(Debug)]
 pub struct Checkup {
-    /// Whose it is, by name.
+    /// The name of its namespace.
     pub namespace: String,
-    /// Its name.
+    /// The channel's name.
     pub name: String,
-    /// Why its address cannot be opened with the keys that are here, if it cannot.
+    /// Why its configuration cannot be decrypted with the available keys, if it cannot.
     pub locked: Option<VaultError>,
-    /// So many of its last messages were taken by nobody, up to [`Checkup::MAX`].
+    /// How many of its most recent messages in a row failed, up to [`Checkup::MAX`].
     pub failures: usize,
-    /// Why the last of them was not.
+    /// Why the last of them failed.
     pub error: Option<String>,
 }
 
-/// More channels are not looked at.
+/// Maximum number of channels to check.
 const CHANNELS: u64 = 5_000;
 
 impl Checkup {
-    /// More messages of a channel are not looked at.
+    /// Maximum number of messages to check per channel.
     pub const MAX: u32 = 3;
 
-    /// Looks at all channels of all namespaces, by their names.
+    /// Checks all channels of all namespaces, sorted by name.
     pub async fn of_all(store: &Store, vault: &Vault) -> Result<Vec<Self>, StoreError> {
         let rows = channels::all(store.read(), CHANNELS).await?;
         let ids: BTreeSet<Uuid> = rows.iter().map(|row| row.namespace_id).collect();

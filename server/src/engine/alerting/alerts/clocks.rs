@@ -1,4 +1,4 @@
-//! Schedules whose times a coming change of the clocks touches.
+//! Schedules whose times are affected by an upcoming clock change.
 
 use std::collections::HashSet;
 
@@ -17,23 +17,23 @@ use crate::{
     store::alerts::{notes, standing},
 };
 
-/// So many schedules are looked at in one round.
+/// Maximum number of schedules checked per round.
 const PAGE: u64 = 200;
-/// Between two walks through all schedules.
+/// The pause between two walks through all schedules.
 const REST: TimeDelta = TimeDelta::hours(1);
 
-/// A walk through the schedules of namespaces whose rules ask for it, a page a round.
+/// A walk through the schedules of namespaces with such a rule, one page per round.
 #[derive(Debug, Default)]
 pub(super) struct ClockWalk {
-    /// The last schedule of the page before; none between two walks.
+    /// The last schedule of the previous page; `None` between two walks.
     after: Option<Uuid>,
     /// When the last walk ended.
     ended_at: Option<DateTime<Utc>>,
-    /// The rules that it was made for: new ones begin a new walk.
+    /// The rules that the walk was started for: new rules start a new walk.
     rules: Vec<(Uuid, i32)>,
 }
 
-/// A schedule and the change of the clocks that touches it.
+/// A schedule and the clock change that affects it.
 #[derive(Clone, Debug)]
 pub(super) struct Touched {
     pub(super) schedule_id: Uuid,
@@ -42,7 +42,7 @@ pub(super) struct Touched {
 }
 
 impl Look<'_> {
-    /// The next page of schedules.
+    /// Checks the next page of schedules.
     pub(super) async fn at_clocks(&mut self, walk: &mut ClockWalk) -> Result<(), EngineError> {
         let asking = self.rules.iter().filter(|active| active.rule.notes(Kind::ClockChange));
         let (mut rules, mut namespaces, mut days) = (Vec::new(), HashSet::new(), 0);

@@ -28,60 +28,61 @@ use crate::{
     vault::{Mask, VaultError, Whose},
 };
 
-/// Sends messages. Any node may: whoever takes one has it for as long as an attempt can last.
+/// Sends messages. Any node may do this: the node that takes a message holds it for as long as an
+/// attempt can last.
 #[derive(Debug)]
 pub(in crate::engine) struct NotificationSender {
     core: Arc<Core>,
     next: Option<Timestamp>,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotificationSenderReport {
     /// Messages that arrived.
     pub sent: usize,
-    /// Attempts that failed, and will be made again.
+    /// Attempts that failed and will be repeated.
     pub failed: usize,
     /// Messages whose delivery was given up.
     pub dead: usize,
 }
 
-/// So many are taken at once, and so many of them sent at the same time.
+/// How many messages a round takes, and how many of them are sent concurrently.
 const BATCH: u64 = 24;
 const AT_ONCE: usize = 8;
 
 /// How long an attempt may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long a batch may take: then whoever took it is taken to be gone.
+/// How long a batch may take; after that, the node that took it counts as gone.
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
-/// How often a message is tried: over an hour and a quarter, or so.
+/// Maximum number of attempts per message, spread over roughly an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
 
-/// Between the first two attempts, and the longest between two.
+/// The pause between the first two attempts, and the longest pause.
 const FIRST_PAUSE: f64 = 20.0;
 const LONGEST_PAUSE: f64 = 1_800.0;
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Arrived,
-    /// Some recipients got it, now: another attempt may do as well for the others, and is not one
-    /// of those after which it is given up.
+    /// This attempt reached some recipients: another attempt may reach the others. It does not
+    /// count towards the maximum number of attempts.
     Partly,
-    /// Another attempt may do better; the channel's other messages need not wait for that.
+    /// Another attempt may succeed; the channel's other messages need not wait for it.
     Delayed,
-    /// Another attempt may do better, and until then none of the channel's will.
+    /// Another attempt may succeed, but the channel's other messages would fail until then.
     Failed,
-    /// None will.
+    /// No attempt will succeed.
     Refused,
-    /// It was no attempt: no key here opens its channel, or a secret that the channel names is not
-    /// there. It waits until it can be made.
+    /// No attempt was made: no key here decrypts its channel, or a secret that the channel refers
+    /// to does not exist. The message waits until an attempt is possible.
     Locked,
 }
 
-/// An attempt that came to its end.
+/// A finished attempt.
 #[derive(Debug)]
 struct Tried {
     fate: Fate,
@@ -103,13 +104,14 @@ impl Tried {
     }
 }
 
-/// How far a message has come: a mail goes to each recipient by itself, and what an incident
-/// service is told is several requests.
+/// How much of a message has been delivered: a mail is sent to each recipient separately, and a
+/// message to an incident service is several requests.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Progress {
     delivered: Vec<String>,
-    /// By address: why. Sent once more, it goes to them, too: `outbox::revive` forgets them.
+    /// The reason by address. If the message is sent again, they are included: `outbox::revive`
+    /// clears this.
     refused: BTreeMap<String, String>,
     /// How many of its requests the receiver has accepted.
     requests: usize,
@@ -121,8 +123,8 @@ impl Progress {
         progress.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The recipients to whom it still is to go. Each attempt begins with another one, so that the
-    /// one for whom the server takes too long is not in the way of the same ones for ever.
+    /// The recipients that have yet to receive it. Each attempt starts with a different one, so
+    /// that one slow recipient does not always delay the same others.
     fn waiting<'a>(&self, to: &'a [String], attempts: i32) -> Vec<&'a String> {
         let is_done = |address: &&String| {
             self.refused.contains_key(*address) || self.delivered.contains(*address)
@@ -140,11 +142,12 @@ impl NotificationSender {
         Self { core, next: None }
     }
 
-    /// Sends one message, and writes down at once how that ended.
+    /// Sends one message, and writes the outcome at once.
     async fn send(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
         let sent = self.attempt(message, channel).await;
         let now = self.core.clock.now().into();
-        // The others are not held up; this one is sent again when its time is over.
+        // A failure here does not delay the other messages; this one is sent again when its term is
+        // over.
         if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
             tracing::error!(notification = %sent.id, "failed to write how it was sent: {error}");
         }
@@ -171,14 +174,14 @@ impl NotificationSender {
         let now = self.core.clock.now();
         let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
         let Model { id, channel_id, attempts, .. } = *message;
-        // What failed for one message will for the channel's others.
+        // A failure of this kind would also hit the channel's other messages.
         let holds_up = matches!(fate, Fate::Failed | Fate::Locked);
         let counts = !matches!(fate, Fate::Partly | Fate::Locked);
         let progress = progress.or_else(|| message.progress.clone());
         Sent { id, channel_id, attempts, counts, state, next_attempt_at, error, progress, holds_up }
     }
 
-    /// Sends a mail to those recipients who neither have it nor were refused before.
+    /// Sends a mail to the recipients who have neither received nor refused it.
     async fn mail(&self, message: &Model, to: &[String]) -> Tried {
         let Some(mailer) = self.core.executor.mailer() else {
             return Tried::failed("this server sends no mail: smtp.host is not set".to_owned());
@@ -201,8 +204,8 @@ impl NotificationSender {
         Tried { fate, error, progress: Some(json!(progress)) }
     }
 
-    /// Sends a mail to one recipient after the other, until the server itself fails; says what keeps
-    /// it from those who wait for it by now, if anybody does.
+    /// Sends a mail to one recipient after another until the server itself fails; returns the
+    /// failure that keeps it from the remaining recipients, if there are any.
     async fn letters(
         &self,
         message: &Model,
@@ -242,8 +245,8 @@ impl NotificationSender {
         failed
     }
 
-    /// Sends the requests of a message that were not taken before, one after the other, until one
-    /// fails or patience ends.
+    /// Sends the requests of a message that the receiver has not accepted yet, one after another,
+    /// until one fails or time runs out.
     async fn requests(&self, message: &Model, receiver: Receiver, hidden: &Hidden) -> Tried {
         let calls = form::calls(receiver, message);
         let request = hidden.request(receiver);
@@ -270,7 +273,7 @@ impl NotificationSender {
         Tried { fate: Fate::Arrived, error: None, progress: None }
     }
 
-    /// Sends a request as a target's: by the same client, past the same guard.
+    /// Sends a request like a target's request: with the same client, and through the same guard.
     async fn request(
         &self,
         message: &Model,
@@ -302,7 +305,7 @@ impl NotificationSender {
         };
         let filled_in = self.core.executor.fill_in(request, &names).await;
         let target = carrying(&filled_in.map_err(|error| error.to_string())?, call);
-        // Nobody reads the lines.
+        // The log lines are discarded.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
@@ -313,8 +316,8 @@ impl NotificationSender {
         }
     }
 
-    /// The secrets that a request names. One that is not there, or that no key here opens, is no
-    /// attempt: the message waits until it is.
+    /// The secrets that a request refers to. If one does not exist or no key here decrypts it, no
+    /// attempt is made: the message waits.
     async fn opened(
         &self,
         message: &Model,
@@ -345,7 +348,7 @@ impl Service for NotificationSender {
         let mut report = NotificationSenderReport::default();
         let store = &self.core.store;
         self.next = None;
-        // A node that is on its way out begins nothing.
+        // A node that is shutting down starts nothing new.
         if !self.core.may_schedule().await? {
             return Ok(report);
         }
@@ -393,8 +396,8 @@ impl Service for NotificationSender {
     }
 }
 
-/// How long to wait after so many attempts: twice as long each time, spread so that not all that
-/// failed together comes back together.
+/// The pause after a number of attempts: doubled each time, and randomised so that messages that
+/// failed together are not retried together.
 fn pause(attempts: i32, chance: f64) -> TimeDelta {
     let seconds = FIRST_PAUSE * 2.0_f64.powi(attempts.saturating_sub(1).clamp(0, 16));
     let seconds = seconds.min(LONGEST_PAUSE) * (0.75 + chance / 2.0);

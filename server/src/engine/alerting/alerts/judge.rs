@@ -1,4 +1,4 @@
-//! What went badly, and what that means for the rules: pure.
+//! Decides what failures mean for the rules: pure.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// So much is kept of why a run failed.
+/// How many characters of a run's error are kept.
 const MAX_DETAIL: usize = 500;
 
-/// What is to be written.
+/// The rows to write.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) new: Vec<Model>,
@@ -42,18 +42,18 @@ impl Plan {
     }
 }
 
-/// What is known when runs have failed.
+/// The facts needed to judge failed runs.
 pub(super) struct Facts<'a> {
     pub(super) rules: &'a [Active],
     pub(super) scopes: &'a Scopes,
-    /// How many runs of each schedule have failed in a row by now.
+    /// How many runs of each schedule have failed in a row so far.
     pub(super) streaks: &'a HashMap<Uuid, i64>,
-    /// What is not over of these schedules.
+    /// The open alerts of these schedules.
     pub(super) open: &'a [Model],
     pub(super) now: DateTime<Utc>,
 }
 
-/// A transition: the first failure begins an alert, the others go on with it.
+/// A transition: the first failure opens an alert, and later ones extend it.
 pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
     let mut plan = Plan::default();
     let mut going: HashMap<Uuid, Going> = HashMap::new();
@@ -69,7 +69,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                 continue;
             }
             let Some(name) = facts.scopes.name(active.row.id, run.schedule_id) else { continue };
-            // One that was over before we looked has failed once all the same.
+            // A streak that was over before this look still consists of one failure.
             let streak = facts.streaks.get(&run.schedule_id).copied().unwrap_or(0).max(1);
             for kind in [Kind::Failed, Kind::Losing] {
                 let is_noted = active.rule.notes(kind)
@@ -89,7 +89,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                             detail: alert.detail.clone(),
                         });
                         going.last_at = going.last_at.max(at);
-                        // A run of an older fire that fails later is not the latest one.
+                        // A run of an older fire that fails later is not the latest failure.
                         if Some(run.id) > going.run_id {
                             (going.run_id, going.detail) = (Some(run.id), detail);
                         }
@@ -123,11 +123,11 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
 
 enum Known<'a> {
     Row(&'a Model),
-    /// Its place in the plan.
+    /// Its index in the plan.
     New(usize),
 }
 
-/// Runs that started late, each of which is told.
+/// Runs that started late; each one is reported.
 pub(super) fn late(
     runs: &[BadRun],
     rules: &[Active],
@@ -150,7 +150,7 @@ pub(super) fn late(
     })
 }
 
-/// Fires that did not run.
+/// Fires that were not run.
 pub(super) fn missed(
     fires: &[LostFire],
     rules: &[Active],
@@ -172,7 +172,7 @@ pub(super) fn missed(
     })
 }
 
-/// Nodes that are gone. One that has come back meanwhile was restarted.
+/// Nodes that were lost. One that has come back in the meantime was restarted.
 pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) -> Vec<Model> {
     each(rules, Kind::NodeLost, nodes, |active, node| {
         let is_told = !node.is_back && node.ended_at >= active.row.since;
@@ -183,7 +183,7 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) ->
     })
 }
 
-/// What nobody takes, of which the rule does not know yet.
+/// Waiting work that no node takes and that the rule has not recorded yet.
 pub(super) fn stalled(
     waiting: &[StalledSchedule],
     rules: &[Active],
@@ -206,7 +206,7 @@ pub(super) fn stalled(
                 subject: one.name.clone(),
                 run_id: one.run_id,
                 detail: one.queue.as_ref().map(|queue| format!("no worker of the queue {queue}")),
-                // A schedule stalls again and again.
+                // A schedule can stall repeatedly.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun
             }
@@ -214,7 +214,7 @@ pub(super) fn stalled(
     })
 }
 
-/// Runs that have taken so many times what is usual, and longer than nearly all before them.
+/// Runs that exceed their usual duration by the rule's factor, and nearly all runs before them.
 pub(super) fn slow(
     runs: &[LongRun],
     usual: &UsualDurations,
@@ -244,7 +244,7 @@ pub(super) fn slow(
     })
 }
 
-/// Schedules that a change of the clocks touches, each change once.
+/// Schedules affected by a clock change; each change is reported once.
 pub(super) fn clock_changes(
     touched: &[Touched],
     rules: &[Active],
@@ -284,7 +284,7 @@ fn each<T>(
     all
 }
 
-/// Something that goes on: it is told when it has lasted for the rule's grace.
+/// A lasting condition: it is sent once it has lasted for the rule's grace period.
 fn begun(
     active: &Active,
     kind: Kind,
@@ -298,13 +298,13 @@ fn begun(
     Model {
         ended_at: None,
         tell_at: tells.then_some(Timestamp(began.0.saturating_add(grace))),
-        // For a rule that tells of recoveries alone.
+        // For a rule that reports only recoveries.
         told_at: (!tells).then(|| now.into()),
         ..happened(active, kind, key, began, last, now)
     }
 }
 
-/// Something that only happens: there is nothing to wait for.
+/// A momentary event: there is nothing to wait for.
 fn happened(
     active: &Active,
     kind: Kind,
@@ -335,14 +335,14 @@ fn happened(
     }
 }
 
-/// When it is to be told that an alert is over, if it is.
+/// When to report that an alert is over, if it is to be reported.
 pub(super) fn recovery(
     alert: &Model,
     rule: Option<&Rule>,
     now: DateTime<Utc>,
 ) -> Option<Timestamp> {
     let rule = rule.filter(|rule| rule.tells(Event::Recovered))?;
-    // A schedule that fails and loses recovers once.
+    // A schedule with both a failure alert and a losing alert recovers once.
     let is_second = alert.kind == Kind::Losing && rule.notes(Kind::Failed);
     (alert.told_at.is_some() && !is_second).then(|| now.into())
 }

@@ -121,7 +121,7 @@ fn a_recovery_is_told_once_and_only_of_what_was_told() {
     let losing = active(&[Event::Losing, Event::Recovered]);
     assert!(recovery(&told(Kind::Losing), Some(&losing.rule), noon()).is_some());
     assert!(recovery(&told(Kind::Failed), Some(&active(&[Event::Failed]).rule), noon()).is_none());
-    // A rule of recoveries alone takes note of failures and says nothing of them.
+    // A rule that reports only recoveries records failures without reporting them.
     let alone = judged(&active(&[Event::Recovered]), &[failed(11, 0)], 1, &[]);
     assert_eq!((alone.new[0].tell_at, alone.new[0].told_at.is_some()), (None, true));
 }

@@ -20,31 +20,30 @@ use crate::{
     },
 };
 
-/// So many rows are looked at in one transaction.
+/// Maximum number of rows read per transaction.
 const BATCH: u64 = 500;
 
-/// A verdict may be committed so long after the instant that it names: no transaction is open for
-/// longer.
+/// A verdict may be committed this long after its timestamp: no transaction is open for longer.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
-/// So many batches of a feed are looked at in one round: behind a storm, too, the round goes on to
-/// the other feeds, and to telling.
+/// Maximum number of batches read from one feed per round: even after a storm, the round continues
+/// with the other feeds and with sending.
 const MAX_BATCHES: usize = 20;
 
-/// So many rows are written in one transaction, however many rules a batch is told to.
+/// Maximum number of rows written per transaction, however many rules match a batch.
 pub(super) const MAX_WRITTEN: usize = 2_000;
 
-/// Where to begin to look for fires that did not run.
+/// Where to start looking for fires that were not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanStart {
     /// Where the last look ended.
     Cursor,
-    /// As far back as a transaction can still have been open since then.
+    /// As far back as a transaction can still have been open since the last look.
     Before,
-    /// As far back as one can have been open when the last look ended: whoever looked then may have
-    /// been gone before it looked again.
+    /// As far back as a transaction can have been open when the last look ended: the node that
+    /// looked then may have stopped before it looked again.
     LongBefore,
-    /// Where a look was broken off.
+    /// Where the previous look was interrupted.
     At(Cursor),
 }
 
@@ -61,18 +60,18 @@ impl ScanStart {
     }
 }
 
-/// One round's way through what went badly.
+/// One round's pass over the failures.
 pub(super) struct Look<'a> {
     pub(super) core: &'a Core,
     pub(super) tenure: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
     pub(super) now: DateTime<Utc>,
-    /// How many alerts have begun.
+    /// How many alerts were opened.
     pub(super) noted: usize,
 }
 
 impl Look<'_> {
-    /// Begins with feeds that nobody has read before, should whoever made the rules not have.
+    /// Starts cursors for feeds that have none yet, in case the creator of the rules did not.
     pub(super) async fn begin(&self) -> Result<(), EngineError> {
         let store = &self.core.store;
         for feed in Feed::ALL {
@@ -87,7 +86,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Runs that failed.
+    /// Records runs that failed.
     pub(super) async fn at_failures(&mut self) -> Result<(), EngineError> {
         let store = &self.core.store;
         for _ in 0..MAX_BATCHES {
@@ -121,7 +120,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Runs that started late.
+    /// Records runs that started late.
     pub(super) async fn at_late(&mut self) -> Result<(), EngineError> {
         let store = &self.core.store;
         for _ in 0..MAX_BATCHES {
@@ -143,8 +142,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Fires that did not run: from where the last look ended, or once more from some time before.
-    /// Says where to go on, if not all was looked at.
+    /// Records fires that were not run: from where the last look ended, or again from some time
+    /// before. Returns where to continue if not everything was read.
     pub(super) async fn at_missed(
         &mut self,
         from: ScanStart,
@@ -164,7 +163,7 @@ impl Look<'_> {
             after = Cursor { changed: last.decided_at.0, id: last.id };
             let moved = (after > cursor).then_some((Feed::Missed, cursor, after));
             cursor = cursor.max(after);
-            // What is looked at again is known as a rule, and no reason for a transaction.
+            // Rows that are read again are usually known, and need no transaction.
             let known = notes::known(store, &plan.new).await?;
             plan.new.retain(|new| !known.contains(&(new.rule_id, new.occurrence.clone())));
             if !self.write(plan, moved).await? {
@@ -177,14 +176,14 @@ impl Look<'_> {
         Ok(Some(after))
     }
 
-    /// Nodes that are gone.
+    /// Records nodes that were lost.
     pub(super) async fn at_nodes(&mut self) -> Result<(), EngineError> {
         let store = &self.core.store;
         let Some(from) = feeds::cursor(store, Feed::Nodes).await? else { return Ok(()) };
         let mut nodes = feeds::nodes(store, from, BATCH).await?;
         let (rules, now) = (self.rules, self.now);
         let judge = |nodes: &[LostNode]| only_new(judge::nodes(nodes, rules, now));
-        // The next round goes on behind them.
+        // The next round continues after them.
         let plan = bounded(&mut nodes, &mut false, judge);
         let Some(last) = nodes.last() else { return Ok(()) };
         let to = Cursor { changed: last.changed, id: last.id };
@@ -200,8 +199,8 @@ impl Look<'_> {
         Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
-    /// Writes what was found, and how far was read, as one; says whether to go on: not if the term
-    /// is over, or somebody else has read on.
+    /// Writes the alerts and the new cursor in one transaction; returns whether to continue: not if
+    /// the term is over or another node has advanced the cursor.
     pub(super) async fn write(
         &mut self,
         plan: Plan,
@@ -227,8 +226,8 @@ impl Look<'_> {
     }
 }
 
-/// What the first of these mean, as many as one transaction may write; the others are dropped, to
-/// be read again.
+/// Judges as many of the first rows as one transaction may write; the others are dropped from
+/// `rows`, to be read again.
 fn bounded<T>(rows: &mut Vec<T>, is_more: &mut bool, judge: impl Fn(&[T]) -> Plan) -> Plan {
     loop {
         let plan = judge(rows);

@@ -15,7 +15,8 @@ use crate::{
 const PAGE: u64 = 500;
 
 impl Look<'_> {
-    /// Schedules whose runs succeed again, and those that are gone; says how many alerts are over.
+    /// Closes alerts of schedules whose runs succeed again or that were deleted; returns how many
+    /// alerts are over.
     pub(super) async fn at_mended(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let (mut after, mut ended) = (Uuid::nil(), 0);
@@ -38,7 +39,7 @@ impl Look<'_> {
                     let ended_at = at.max(alert.began_at);
                     over.push(Over { id: alert.id, ended_at, tell_at });
                 } else if !mended.lives {
-                    // Nobody mended it: there is nothing to tell.
+                    // Nothing was repaired, so there is nothing to report.
                     over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
                 }
             }
@@ -49,7 +50,7 @@ impl Look<'_> {
         }
     }
 
-    /// Nodes that are back.
+    /// Closes alerts of nodes that are back.
     pub(super) async fn at_nodes_back(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let open = notes::open_all(store, &[Kind::NodeLost]).await?;

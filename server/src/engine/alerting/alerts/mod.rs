@@ -1,27 +1,28 @@
-//! Alerts: people are told of what goes wrong, once, and that it goes well again.
+//! Alerts: people are notified once of a failure, and once of the recovery.
 //!
-//! Promises: what a rule looks for is taken note of once, whoever does it and however often: the
-//! cursor over what happens moves in the transaction that writes what was found, under the lease,
-//! and a unique key stands behind it. A message is written before it is sent and carries the same
-//! key over all attempts, so it comes at least once, and a receiver can know it again. A storm is
-//! one message a rule and channel, however many fires it is made of. Nothing in the engine waits
-//! for any of this: rules read the ledger behind everybody else, and only what went badly.
+//! Promises: a matching event is recorded once, whichever node sees it and however often. The
+//! cursor over the events moves in the transaction that writes the alerts, under the lease, and a
+//! unique key backs this up. A message is written before it is sent and carries the same key on
+//! every attempt, so it arrives at least once and the receiver can recognise a duplicate. A storm
+//! is one message per rule and channel, however many fires it consists of. Nothing in the engine
+//! waits for alerting: rules read the ledger after the fact, and only its failures.
 //!
-//! What is told are transitions: that a schedule's runs fail since then, not each run that fails.
-//! Such an alert goes on until a later run succeeds; one that is over before its grace is nothing.
-//! What is to be told waits for the rule's digest, its quiet hours and its mute to be over: all
-//! three are asked at the moment of telling, so none of them needs a state of its own.
+//! Alerts report transitions: that a schedule's runs have begun to fail, not each failed run. Such
+//! an alert stays open until a later run succeeds; one that ends within its grace period is not
+//! sent. A pending alert waits for the rule's digest, quiet hours and mute to end. All three are
+//! checked at the moment of sending, so none of them needs a state of its own.
 //!
-//! - `rule`: what a rule says, checked; `quiet`: whether it is quiet now
-//! - `scope`: which schedules a rule is about
-//! - `look`: what went badly, read by cursors; `judge`: what that means for the rules, pure
-//! - `slow`: runs that take longer than usual; `clocks`: schedules that a change of the clocks touches
-//! - `stalls`: what waits and nobody takes; `mend`: what is over
-//! - `tell`: what is ripe becomes messages; `words`: in words; `form`: as each channel takes it
-//! - `preview`: a rule tried out against the past; `replay`: what it would have told, pure
+//! - `rule`: a rule's settings, checked; `quiet`: whether it is quiet now
+//! - `scope`: which schedules a rule covers
+//! - `look`: reads failures by cursors; `judge`: decides what they mean for the rules, pure
+//! - `slow`: runs that take longer than usual; `clocks`: schedules that a clock change affects
+//! - `stalls`: waiting work that no node takes; `mend`: alerts that are over
+//! - `tell`: turns ripe alerts into messages; `words`: their wording; `form`: the format of each
+//!   channel
+//! - `preview`: tries a rule against the past; `replay`: which messages it would have sent, pure
 //! - `channel_config`: a channel with its secrets
-//! - `checkup`: whether channels can be opened and take what they are sent
-//! - `service`: all that, again and again; `courier`: sends the messages
+//! - `checkup`: whether channels can be decrypted and accept messages
+//! - `service`: repeats all of this; `courier`: sends the messages
 
 mod channel_config;
 mod checkup;

@@ -13,39 +13,40 @@ use crate::{
     store::{Store, StoreError, alerts::past},
 };
 
-/// What a rule would have told in the past that the ledger still has.
+/// What a rule would have reported about the past that the ledger still contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// From when on.
+    /// The start of the period.
     pub from: DateTime<Utc>,
-    /// Until when.
+    /// The end of the period.
     pub to: DateTime<Utc>,
-    /// The messages to each channel, oldest first, 200 at the most.
+    /// The messages to each channel, oldest first, at most 200.
     pub messages: Vec<Foretold>,
-    /// What it would have taken note of.
+    /// The number of alerts that it would have recorded.
     pub alerts: usize,
-    /// Whether there was more than was looked at, or more messages than these.
+    /// Whether more rows exist than were read, or more messages than are listed.
     pub is_cut: bool,
 }
 
 /// A message that would have been sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foretold {
-    /// When.
+    /// When it would have been sent.
     pub at: DateTime<Utc>,
-    /// In one line.
+    /// Its subject, one line.
     pub subject: String,
-    /// How many alerts it tells.
+    /// The number of alerts in it.
     pub alerts: usize,
 }
 
-/// So many runs that failed, that were late, and fires that did not run are looked at.
+/// Maximum number of rows read, for each of failed runs, late runs and fires that were not run.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
 impl Preview {
-    /// Of a rule of a namespace (its key and name), over so many days. Neither mute nor what is
-    /// taken note of already matters. What stalled, and which node was lost, the ledger does not say.
+    /// Previews a rule of a namespace (given by id and name) over a number of days. Mute and
+    /// existing alerts are ignored. Stalled schedules and lost nodes are left out because the
+    /// ledger does not show them.
     pub async fn of(
         store: &Store,
         (namespace, name): (Uuid, &str),
@@ -86,7 +87,7 @@ impl Preview {
     }
 }
 
-/// As if it had been there all the time.
+/// Treats the rule as if it had existed the whole time.
 fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
     let row = alert_rule::Model {
         id: Uuid::nil(),

@@ -7,8 +7,8 @@ use timetable::{
     TimingError,
 };
 
-/// When nothing is told: local time, on the wall clock of a zone. A night on which the clock
-/// changes is as long as it is there.
+/// Quiet hours: local times on the wall clock of a zone. A night with a clock change is as long as
+/// it is in that zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quiet {
     /// IANA name.
@@ -18,17 +18,17 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    /// Whether it is quiet at `now`. The calculator that suppresses fires says so, so quiet hours
-    /// mean what the same windows mean in a calendar.
+    /// Whether it is quiet at `now`. The calculator that suppresses fires decides this, so quiet
+    /// hours mean the same as equal windows in a calendar.
     ///
     /// # Errors
     ///
-    /// A zone or a window that there is not.
+    /// Fails if the zone or a window is invalid.
     pub fn is_at(&self, now: DateTime<Utc>) -> Result<bool, TimingError> {
         Ok(self.silence(now)?.is_at(now))
     }
 
-    /// The same, to be asked again and again.
+    /// The same, prepared for repeated queries.
     pub(super) fn silence(&self, now: DateTime<Utc>) -> Result<Silence, TimingError> {
         let entries =
             CalendarEntries { windows: self.windows.clone(), ..CalendarEntries::default() };
@@ -52,7 +52,7 @@ impl Quiet {
 #[derive(Debug)]
 pub(super) struct Silence(Timetable);
 
-/// Windows are those of a week, so nothing is quiet for longer.
+/// Windows are weekly, so no quiet period is longer than this.
 const LONGEST: TimeDelta = TimeDelta::days(8);
 
 impl Silence {
@@ -60,7 +60,7 @@ impl Silence {
         self.0.suppressed_by(at).is_some()
     }
 
-    /// From when on something is told that is ripe then. Windows end with a minute.
+    /// When an alert that becomes ripe at `at` may be sent. Windows end on a full minute.
     pub(super) fn end(&self, at: DateTime<Utc>) -> DateTime<Utc> {
         let (mut end, minute) = (at, TimeDelta::minutes(1));
         while self.is_at(end) && end - at < LONGEST {

@@ -1,4 +1,5 @@
-//! What a rule would have told of a past: pure, and by the same decisions as the present.
+//! What a rule would have reported about the past: pure, and with the same decisions as for the
+//! present.
 
 use std::{
     cmp::Reverse,
@@ -26,7 +27,7 @@ use crate::store::alerts::{
     past::PastFailure,
 };
 
-/// What happened.
+/// The recorded events.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     pub(super) failures: Vec<PastFailure>,
@@ -34,12 +35,12 @@ pub(super) struct Past {
     pub(super) missed: Vec<LostFire>,
 }
 
-/// What the rule would have taken note of.
+/// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
-    /// As it is by now, over or not.
+    /// Its latest state, over or not.
     alert: Model,
-    /// How many failures in a row it stood for, from when on.
+    /// How its count of failures in a row grew, with the time of each step.
     grew: Vec<(Timestamp, i64)>,
 }
 
@@ -48,7 +49,7 @@ impl Noted {
         Self { alert, grew: vec![] }
     }
 
-    /// As it was then.
+    /// Its state at that time.
     fn at(&self, at: DateTime<Utc>) -> Model {
         let ended_at = self.alert.ended_at.filter(|ended| ended.utc() <= at);
         let grown = self.grew.iter().rev().find(|(since, _)| since.utc() <= at);
@@ -57,7 +58,7 @@ impl Noted {
     }
 }
 
-/// What the rule would have taken note of, over by now or not.
+/// The alerts that the rule would have recorded, including those that are over.
 pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
     let mut all = failures(active, scopes, &past.failures);
     let rules = std::slice::from_ref(active);
@@ -74,7 +75,7 @@ pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted
     all
 }
 
-/// Failures that the same success ends are one streak.
+/// Failures that the same success ends form one streak.
 fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
     let rules = std::slice::from_ref(active);
     let mut streaks: BTreeMap<(Uuid, Option<Timestamp>), Vec<&BadRun>> = BTreeMap::new();
@@ -108,7 +109,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
             all.push(Noted { alert, grew: grew.clone() });
         }
     }
-    // What was over before its grace was nothing.
+    // An alert that ended within its grace period is not reported.
     all.retain(|Noted { alert, .. }| {
         let graced = alert.tell_at.filter(|at| *at > alert.began_at);
         graced.is_none_or(|at| alert.ended_at.is_none_or(|ended| ended >= at))
@@ -116,7 +117,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
     all
 }
 
-/// The messages about these until `now`, at most `limit`, oldest first.
+/// The messages about these alerts until `now`, at most `limit`, oldest first.
 pub(super) fn told(
     active: &Active,
     namespace: &str,

@@ -9,63 +9,63 @@ use crate::{
     store::alerts::standing::LONGEST_STREAK,
 };
 
-/// What a rule tells of.
+/// The events that a rule can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A schedule's runs begin to fail.
     Failed,
-    /// What was told is over.
+    /// A reported alert is over.
     Recovered,
-    /// So many runs have failed in a row.
+    /// A number of runs have failed in a row.
     Losing,
-    /// Fires did not run.
+    /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or a run of it waits, and nobody takes it.
+    /// A schedule is due, or one of its runs waits, and no node takes it.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
-    /// A coming change of the clocks touches a schedule's times.
+    /// An upcoming clock change affects a schedule's times.
     ClockChange,
-    /// A node is gone.
+    /// A node was lost.
     NodeLost,
 }
 
-/// So many failures in a row can be counted.
+/// The longest streak of failures that is counted.
 pub const MAX_LOSING: i64 = LONGEST_STREAK;
 
-/// What a rule looks for, when it tells, and whom.
+/// What a rule watches for, when it sends messages, and to which channels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// What it tells of.
+    /// The events that it reports.
     pub on: Vec<Event>,
-    /// About which schedules, in the search language; all, if empty.
+    /// The schedules that it covers, in the search language; all if empty.
     pub search: String,
-    /// The channels that it tells.
+    /// The channels that it sends to.
     pub channels: Vec<Uuid>,
-    /// What is over before is not told.
+    /// An alert that ends within this time is not sent.
     pub grace_seconds: i64,
-    /// For `losing`: so many failures in a row.
+    /// For `losing`: the number of failures in a row.
     pub losing_after: i64,
-    /// For `late`: started so long after it was due.
+    /// For `late`: how long after it was due a run counts as late.
     pub late_after_seconds: i64,
-    /// For `stalled`: nobody has taken it for so long.
+    /// For `stalled`: how long no node has taken it.
     pub stalled_after_seconds: i64,
-    /// For `slow`: it has taken so many times its usual duration.
+    /// For `slow`: the multiple of its usual duration that a run has taken.
     pub slow_after_times: i64,
-    /// For `clock_change`: so many days before.
+    /// For `clock_change`: how many days in advance it reports.
     pub clock_change_days: i64,
-    /// What happens within so long of the first that is to be told goes into one message.
+    /// Alerts within this time of the first pending one go into the same message.
     pub digest_seconds: i64,
-    /// When nothing is told until it is over.
+    /// Quiet hours, during which nothing is sent.
     pub quiet: Option<Quiet>,
-    /// Whether messages say why a run failed, in its own words.
+    /// Whether messages contain the error texts of failed runs.
     pub include_errors: bool,
 }
 
-/// What a rule is where whoever makes it does not say: by hand and in a module's file alike.
+/// The defaults, used by the API and by module files alike.
 impl Rule {
     /// For [`Rule::grace_seconds`].
     pub const GRACE: i64 = 0;
@@ -84,12 +84,12 @@ impl Rule {
 }
 
 impl Rule {
-    /// Whether it tells of that.
+    /// Whether it reports this event.
     pub fn tells(&self, event: Event) -> bool {
         self.on.contains(&event)
     }
 
-    /// Whether it takes note of that: what fails must be known for its recovery to be told.
+    /// Whether it records this kind: a failure must be recorded for its recovery to be reported.
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {
             Kind::Failed => {
@@ -107,7 +107,7 @@ impl Rule {
     }
 }
 
-/// What is told of an alert when it begins.
+/// The event that is reported when an alert of this kind begins.
 pub(super) fn event_of(kind: Kind) -> Event {
     match kind {
         Kind::Failed => Event::Failed,
@@ -121,18 +121,18 @@ pub(super) fn event_of(kind: Kind) -> Event {
     }
 }
 
-/// A rule that does something, read from its row.
+/// An enabled rule, read from its row.
 #[derive(Clone, Debug)]
 pub(super) struct Active {
     pub(super) row: alert_rule::Model,
     pub(super) rule: Rule,
-    /// None for all schedules.
+    /// `None` for all schedules.
     pub(super) search: Option<Search>,
 }
 
 impl Active {
-    /// The rules that can be read. One that cannot, which a newer Carillon wrote, does not hold up
-    /// the others.
+    /// Reads the rules that can be parsed. One that cannot, because a newer Carillon wrote it, does
+    /// not hold up the others.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {

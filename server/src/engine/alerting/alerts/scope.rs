@@ -6,16 +6,16 @@ use uuid::Uuid;
 use super::rule::Active;
 use crate::store::{Store, StoreError, alerts::standing, reads::search::Sought};
 
-/// Which of some schedules each rule is about, and what they are called.
+/// Which schedules each rule covers, and their names.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
-    /// By rule; rules that are about the same share it.
+    /// By rule; rules with the same search share an entry.
     of: HashMap<Uuid, usize>,
     found: Vec<HashMap<Uuid, String>>,
 }
 
 impl Scopes {
-    /// Asks for `schedules`, by their namespaces. Each search is asked once.
+    /// Looks up `schedules` by namespace. Each distinct search is run once.
     pub(super) async fn read(
         store: &Store,
         rules: &[Active],
@@ -48,7 +48,7 @@ impl Scopes {
         Ok(scopes)
     }
 
-    /// The schedule's name, if the rule is about it.
+    /// The schedule's name, if the rule covers it.
     pub(super) fn name(&self, rule: Uuid, schedule: Uuid) -> Option<&str> {
         let place = self.of.get(&rule)?;
         self.found.get(*place)?.get(&schedule).map(String::as_str)
@@ -64,7 +64,7 @@ impl Scopes {
     }
 }
 
-/// Schedules by their namespaces.
+/// Groups schedules by namespace.
 pub(super) fn by_namespace(
     rows: impl Iterator<Item = (Uuid, Uuid)>,
 ) -> HashMap<Uuid, HashSet<Uuid>> {

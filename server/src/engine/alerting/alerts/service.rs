@@ -13,36 +13,36 @@ use crate::{
     store::{Cursor, alerts::rules},
 };
 
-/// Takes note of what goes badly, and makes messages of it.
+/// Records failures, and creates messages about them.
 #[derive(Debug)]
 pub(in crate::engine) struct Alerts {
     core: Arc<Core>,
-    /// When fires that did not run were last looked at from some time before.
+    /// When fires that were not run were last read again from some time before.
     looked_back: Option<DateTime<Utc>>,
-    /// Where that look is to go on, if it was too much for one round.
+    /// Where to continue that look, if it was too much for one round.
     broken_off: Option<Cursor>,
-    /// How long runs usually take.
+    /// The usual durations of runs.
     usual: UsualDurations,
-    /// How far the schedules have been looked at for the next change of their clocks.
+    /// How far schedules have been checked for their next clock change.
     walk: ClockWalk,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlertsReport {
-    /// What was found, by rule.
+    /// The number of alerts recorded.
     pub noted: usize,
     /// Alerts that are over.
     pub ended: usize,
-    /// Alerts that messages tell of.
+    /// Alerts that were put into messages.
     pub told: u64,
-    /// Messages to channels.
+    /// Messages created for channels.
     pub messages: usize,
 }
 
 const LEASE: &str = "alerts";
 
-/// Between two looks from some time before.
+/// The interval between two looks that start from some time before.
 const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
 impl Alerts {
@@ -63,7 +63,7 @@ impl Service for Alerts {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
         let core = &self.core;
-        // Without a rule nothing is looked at, and the lease is nobody's.
+        // Without a rule there is nothing to look at, and the lease is left free.
         let rules = Active::read(rules::enabled(core.store.read()).await?);
         let tenure =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
@@ -81,7 +81,7 @@ impl Service for Alerts {
         };
         let mut look = Look { core, tenure: &tenure, rules: &rules, now, noted: 0 };
         look.begin().await?;
-        // What is wrong with one of these must not keep the others from being told.
+        // A failure in one of these must not keep the others from being reported.
         let mut problems = Problems::default();
         problems.keep(look.at_failures().await);
         problems.keep(look.at_late().await);
@@ -111,7 +111,7 @@ impl Service for Alerts {
     }
 }
 
-/// The first thing that went wrong in a round.
+/// The first error of a round.
 #[derive(Debug, Default)]
 struct Problems {
     first: Option<EngineError>,

@@ -1,4 +1,4 @@
-//! Runs that take longer than those of their schedule usually do.
+//! Runs that take longer than their schedule's runs usually do.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,17 +22,17 @@ use crate::{
     },
 };
 
-/// A run that has taken less is not slow, however quick its schedule's runs usually are.
+/// A shorter run is never slow, however quick its schedule's runs usually are.
 const SHORTEST: TimeDelta = TimeDelta::minutes(1);
-/// So many runs are looked at, those first that have taken longest.
+/// Maximum number of runs checked, longest-running first.
 const MAX: u64 = 1_000;
-/// What is usual is read from the runs of so long ago, and the newest of them.
+/// The usual duration is computed from runs this recent, and from the newest of them.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
 const RUNS: u64 = 100;
-/// It holds for so long.
+/// How long a computed usual duration stays valid.
 const HOLDS: TimeDelta = TimeDelta::minutes(5);
 
-/// How long the runs of schedules usually take, as far as somebody asked of late.
+/// The usual durations of schedules' runs, as far as they were needed recently.
 #[derive(Debug, Default)]
 pub(super) struct UsualDurations {
     of: HashMap<Uuid, (DateTime<Utc>, Option<Usual>)>,
@@ -50,7 +50,8 @@ impl UsualDurations {
 }
 
 impl Look<'_> {
-    /// Runs that take long, and those that took long and are over; says how many of these there are.
+    /// Records slow runs, and closes the alerts of slow runs that have ended; returns the number
+    /// closed.
     pub(super) async fn at_slow(
         &mut self,
         usual: &mut UsualDurations,
@@ -80,7 +81,7 @@ impl Look<'_> {
         self.at_slow_no_more().await
     }
 
-    /// Reads what is usual for the schedules of these runs, where it is not known or has grown old.
+    /// Reads the usual durations for the schedules of these runs, where unknown or outdated.
     async fn learn(&self, usual: &mut UsualDurations, runs: &[LongRun]) -> Result<(), EngineError> {
         let now = self.now;
         let holds = |read_at: DateTime<Utc>| (now - read_at).abs() < HOLDS;
@@ -101,7 +102,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Runs that took long and have ended.
+    /// Closes the alerts of slow runs that have ended.
     async fn at_slow_no_more(&self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let open = notes::open_all(store, &[Kind::Slow]).await?;

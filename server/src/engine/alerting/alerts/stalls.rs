@@ -16,11 +16,12 @@ use crate::{
     },
 };
 
-/// So many that wait are looked at in a namespace, of each kind.
+/// Maximum number of waiting items read per namespace, of each kind.
 const MAX: u64 = 500;
 
 impl Look<'_> {
-    /// What waits and nobody takes, and what does so no more; says how many of these there are.
+    /// Records waiting work that no node takes, and closes alerts about work that was taken;
+    /// returns the number closed.
     pub(super) async fn at_stalls(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let open = notes::open_all(store, &[Kind::Stalled]).await?;
@@ -45,7 +46,7 @@ impl Look<'_> {
                 self.write(Plan { new, ..Plan::default() }, None).await?;
                 new = rest;
             }
-            // Asked by themselves: among those that wait they may be hidden behind the limit.
+            // Queried separately: in the list of waiting work, the limit may hide them.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
             still = standing::still_waiting(store, &told, before, silent).await?;
         }

@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// So many alerts are told one by one in a message; of the others it says how many there are.
+/// Maximum number of alerts that a message lists individually; it only counts the others.
 const SHOWN: u64 = 50;
 
 impl Look<'_> {
-    /// Makes messages of what is ripe; says how many alerts they tell, and how many they are.
+    /// Turns ripe alerts into messages; returns the number of alerts and of messages.
     pub(super) async fn tell(&self) -> Result<(u64, usize), EngineError> {
         let ripe = notes::to_tell(&self.core.store, self.now.into()).await?;
         if ripe.is_empty() {
@@ -33,7 +33,7 @@ impl Look<'_> {
         let (mut told, mut messages) = (0, 0);
         for ripe in ripe {
             let Some(active) = rules.get(&ripe.rule_id) else { continue };
-            // The misfortune of one rule must not hold up the others.
+            // A failure of one rule must not hold up the others.
             match self.tell_of(active, ripe).await {
                 Ok((alerts, sent)) => {
                     told += alerts;
@@ -51,7 +51,7 @@ impl Look<'_> {
         let (store, rule) = (&self.core.store, &active.rule);
         let is_muted =
             |row: &alert_rule::Model| row.muted_until.is_some_and(|until| until.utc() > self.now);
-        // A zone that the next version of the zone data does not have any more keeps nobody quiet.
+        // Quiet hours do not apply if the next version of the zone data no longer has their zone.
         let is_quiet = rule.quiet.as_ref().is_some_and(|quiet| quiet.is_at(self.now) == Ok(true));
         let digest = TimeDelta::try_seconds(rule.digest_seconds).unwrap_or_default();
         let is_muted_now = is_muted(&active.row);
@@ -62,7 +62,7 @@ impl Look<'_> {
         let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else {
             return Ok((0, 0));
         };
-        // As it is now: it may have been muted, disabled or deleted a moment ago.
+        // Read the rule again: it may have been muted, disabled or deleted a moment ago.
         let row = rules::lock(&tx, active.row.id).await?.filter(|row| row.enabled);
         let Some(row) = row.filter(|row| is_muted(row) == is_muted_now) else {
             tx.rollback().await?;

@@ -1,5 +1,5 @@
-//! What a message says: pure. Its body is JSON that no secret of a channel is in; how each channel
-//! takes it is `form`'s.
+//! The text of a message: pure. Its body is JSON without any secret of a channel; `form` converts
+//! it to each channel's format.
 
 use chrono::SecondsFormat;
 use entity::{
@@ -11,16 +11,16 @@ use uuid::Uuid;
 
 use crate::store::alerts::notes::{Counted, word};
 
-/// Where a message comes from.
+/// The origin of a message.
 #[derive(Clone, Debug)]
 pub(super) struct MessageOrigin {
     pub(super) namespace: String,
     pub(super) rule: (Uuid, String),
-    /// The console's address, if it has one that others know.
+    /// The console's URL, if a public one is set.
     pub(super) console: Option<String>,
 }
 
-/// A message's subject and body, of the first alerts and the counts of all.
+/// A message's subject and body, from the first alerts and the counts of all.
 pub(super) fn message(
     place: &MessageOrigin,
     alerts: &[Model],
@@ -48,7 +48,7 @@ pub(super) fn message(
     (subject, body)
 }
 
-/// The subject and body of a message that only shows that it arrives.
+/// The subject and body of a test message.
 pub(crate) fn test_body(namespace: &str, channel: &str, by: &str) -> (String, Value) {
     let summary = one_line(&format!("a test of the channel {channel}, asked for by {by}"));
     let body = json!({
@@ -63,7 +63,7 @@ pub(crate) fn test_body(namespace: &str, channel: &str, by: &str) -> (String, Va
     (one_line(&format!("[{namespace}] {summary}")), body)
 }
 
-/// One alert as a message shows it.
+/// An alert as it appears in a message.
 fn told(place: &MessageOrigin, alert: &Model) -> Value {
     let node = alert.schedule_id.is_none().then_some(&alert.subject);
     let schedule =
@@ -95,7 +95,7 @@ fn url(console: &str, alert: &Model) -> String {
     }
 }
 
-/// Whether what happened goes on.
+/// Whether the problem is still open.
 fn state(alert: &Model) -> &'static str {
     match (alert.kind, alert.ended_at) {
         (Kind::Missed | Kind::Late | Kind::ClockChange, _) => "happened",
@@ -104,7 +104,7 @@ fn state(alert: &Model) -> &'static str {
     }
 }
 
-/// One alert in words. What was told before and is over is told as a recovery.
+/// An alert as a sentence. One that was reported before and is over reads as a recovery.
 fn sentence(alert: &Model) -> String {
     let (subject, count) = (&alert.subject, alert.count);
     if alert.told_at.is_some() && alert.ended_at.is_some() {
@@ -149,14 +149,13 @@ fn sentence(alert: &Model) -> String {
     begun + since
 }
 
-/// Many alerts in words.
+/// Several alerts as a sentence.
 fn summary(counts: &[Counted]) -> String {
     let phrases = counted(counts).into_iter().map(|(word, count)| format!("{count} {word}"));
     phrases.collect::<Vec<_>>().join(", ").replace('_', " ")
 }
 
-/// How many there are of each, by their words: first what begins, then what is over, whatever it
-/// was.
+/// The counts by wording: first alerts that began, then those that are over, of any kind.
 fn counted(counts: &[Counted]) -> Vec<(String, i64)> {
     let mut words: Vec<(bool, String, i64)> = Vec::new();
     for count in counts {
@@ -183,7 +182,7 @@ fn counted(counts: &[Counted]) -> Vec<(String, i64)> {
     words.into_iter().map(|(_, word, count)| (word, count)).collect()
 }
 
-/// Roughly.
+/// A duration in rough terms.
 pub(super) fn duration(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),
@@ -196,7 +195,7 @@ fn instant(at: Timestamp) -> String {
     at.utc().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// A text without what could end its line: a name in a header stays one.
+/// Removes line breaks and other control characters, so that a name in a header stays on one line.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() || "\u{2028}\u{2029}".contains(c) { ' ' } else { c })

@@ -1,15 +1,15 @@
-//! Dead man's pings: a schedule calls a watchdog outside after each success, so that somebody
-//! notices when nothing succeeds any more, Carillon itself included.
+//! Dead man's switch: a schedule calls an external watchdog after each success, so that the
+//! watchdog raises an alarm when successes stop, even if Carillon itself is down.
 //!
-//! Promises: nothing that fires, runs or settles waits for a call, or writes a word more for it: the
-//! feed of runs is read behind everybody else, by a cursor that moves in the transaction that notes
-//! what was found. A schedule has one call to make, the newest: one that says less than what has
-//! happened since is not made any more, so calls of a schedule arrive in their order, and a watchdog
-//! that was away hears how it is and not how it was. What happened more than an hour ago is not
-//! said: a watchdog takes a call for the present. Who is away is called ever less often, whatever
-//! happens, and holds up nobody who is there; namespaces take turns.
+//! Promises: nothing that fires, runs or settles waits for a call or writes anything extra for it:
+//! the feed of runs is read after the fact, by a cursor that moves in the transaction that records
+//! the calls. A schedule has at most one pending call, the newest: it replaces any older one, so a
+//! schedule's calls arrive in order, and a watchdog that was unreachable learns the current state
+//! and not a past one. Events more than an hour old are not reported, because a watchdog takes a
+//! call as current. An unreachable watchdog is called less and less often, whatever happens, and
+//! does not hold up the others; namespaces take turns.
 //!
-//! - `whom`: the addresses, checked and filled in; `news`: what runs mean for them, pure
+//! - `whom`: how long an event is worth reporting; `news`: which call a run requires, pure
 //! - `service`: reads the feed, and makes the calls
 
 mod news;

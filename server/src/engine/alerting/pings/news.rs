@@ -13,7 +13,7 @@ use crate::{
     store::pings::{Changed, News},
 };
 
-/// What a stretch of the feed means: of each schedule the last that is to be said.
+/// The calls that a batch of the feed requires: the latest for each schedule.
 pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<News> {
     let mut last: HashMap<Uuid, News> = HashMap::new();
     for run in runs {
@@ -31,7 +31,7 @@ fn of_run(run: &Changed) -> Option<News> {
         State::Running => (Event::Start, run.started_at),
         State::Succeeded => (Event::Success, run.finished_at),
         State::Failed | State::TimedOut => (Event::Failure, run.finished_at),
-        // Somebody stopped it, and knows.
+        // The user who stopped it knows about it.
         State::Queued | State::Retrying | State::Cancelled => return None,
     };
     // Runs of backfills say nothing about the present.
@@ -75,7 +75,7 @@ mod tests {
             run(1, 10, State::Running),
             run(1, 10, State::Succeeded),
             run(2, 20, State::Running),
-            // It names no address for failures.
+            // The ping has no URL for failures.
             run(2, 20, State::Failed),
             Changed { trigger: Trigger::Backfill, ..run(3, 30, State::Succeeded) },
             Changed { ping: None, ..run(4, 40, State::Succeeded) },

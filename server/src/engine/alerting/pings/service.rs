@@ -28,28 +28,28 @@ use crate::{
     vault::Whose,
 };
 
-/// Follows the runs of schedules that call somebody, and calls.
+/// Follows the runs of schedules with a ping, and makes the calls.
 #[derive(Debug)]
 pub(crate) struct Pings {
     core: Arc<Core>,
     is_more: bool,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
     Arrived,
     Failed,
-    /// There is nothing to say any more, or nobody to say it to.
+    /// The event is too old, or the schedule no longer has a URL for it.
     Dropped,
-    /// The round was over before its turn.
+    /// The round ended before this call's turn.
     Later,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PingsReport {
-    /// Calls that are to be made.
+    /// Calls to be made.
     pub noted: usize,
     /// Calls that arrived.
     pub sent: usize,
@@ -59,24 +59,25 @@ pub struct PingsReport {
 
 const LEASE: &str = "pings";
 
-/// So many runs of all schedules are looked at in one transaction, and so often in a round.
+/// Maximum number of runs per transaction, and of transactions per round.
 const STRETCH: u64 = 1_000;
 const MAX_STRETCHES: usize = 5;
 
-/// So many calls are taken up in a round: to those whom the last one has reached, and to those whom
-/// it has not. The one kind is made beside the other, so who is away holds up nobody who is there.
+/// Maximum number of calls per round: to receivers whose last call succeeded, and to those whose
+/// last call failed. The two groups run concurrently, so unreachable receivers do not hold up the
+/// others.
 const REACHED: u64 = 256;
 const AWAY: u64 = 16;
 
-/// So many of a kind are made at the same time, and so many of a namespace.
+/// Maximum number of concurrent calls per group, and per namespace.
 const AT_ONCE: usize = 32;
 const OF_A_NAMESPACE: usize = 16;
 
-/// How long a call may take. For as long calls are begun in a round: it is over before its lease is.
+/// How long a call may take, and how long a round starts new calls: it ends before its lease does.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TERM: Duration = Duration::from_secs(15);
 
-/// Between the first two attempts, and the longest between two.
+/// The pause between the first two attempts, and the longest pause.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
@@ -85,7 +86,8 @@ impl Pings {
         Self { core, is_more: false }
     }
 
-    /// Reads on; says how many calls are to be made by that, and whether there is more to read.
+    /// Reads on in the feed; returns how many calls that requires, and whether there is more to
+    /// read.
     async fn look(
         &self,
         tenure: &LeaseTerm,
@@ -123,7 +125,7 @@ impl Pings {
         Ok((noted, true))
     }
 
-    /// Makes calls, so many at once.
+    /// Makes calls, a limited number concurrently.
     async fn make(&self, due: &[Due]) -> Vec<Made> {
         let (begun, all) = (self.core.clock.instant(), Semaphore::new(AT_ONCE));
         let mut namespaces: HashMap<&str, Arc<Semaphore>> = HashMap::new();
@@ -136,7 +138,7 @@ impl Pings {
         join_all(calls).await
     }
 
-    /// Makes one call as soon as it may be.
+    /// Makes one call as soon as the limits permit.
     async fn in_turn(
         &self,
         due: &Due,
@@ -144,7 +146,8 @@ impl Pings {
         all: &Semaphore,
         begun: Instant,
     ) -> Made {
-        // In this order: who waits for others of its namespace is in nobody else's way.
+        // In this order: a call that waits for others of its namespace must not block other
+        // namespaces.
         let _own = own.acquire().await;
         let _one = all.acquire().await;
         if self.core.clock.instant() - begun >= PATIENCE {
@@ -153,7 +156,7 @@ impl Pings {
         self.call(due).await
     }
 
-    /// Makes one call, and writes down how that ended.
+    /// Makes one call, and records the outcome.
     async fn call(&self, due: &Due) -> Made {
         let now = self.core.clock.now();
         let ping: Option<Ping> =
@@ -189,20 +192,20 @@ impl Pings {
                 Made::Failed
             }
             None => {
-                // Whoever is away stays so for what is to be said next.
+                // A dropped call does not reset the failure count.
                 ended.attempts = due.attempts;
                 (ended.failures, ended.error) = (due.failures, due.error.clone());
                 Made::Dropped
             }
         };
-        // It is made again when it cannot be written: a watchdog has heard it twice then.
+        // If this cannot be written, the call is repeated and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
             tracing::error!(schedule = %schedule_id, "failed to write how a ping ended: {error}");
         }
         made
     }
 
-    /// Sends a request as a target's: by the same client, past the same guard.
+    /// Sends a request like a target's request: with the same client, and through the same guard.
     async fn send(&self, due: &Due, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {
@@ -236,7 +239,7 @@ impl Pings {
         };
         let target =
             core.executor.fill_in(&target, &names).await.map_err(|error| error.to_string())?;
-        // Nobody reads the lines.
+        // The log lines are discarded.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         match core.executor.execute(&target, &invocation, lines, stop).await {
@@ -255,7 +258,7 @@ impl Service for Pings {
         let (core, mut report) = (self.core.clone(), PingsReport::default());
         self.is_more = false;
         let is_any = pings::is_any(&core.store).await?;
-        // Without any nothing is read, and the lease is nobody's.
+        // If no schedule has a ping, nothing is read and the lease is left free.
         if !is_any && pings::cursor(&core.store).await?.is_none() {
             return Ok(report);
         }
@@ -264,7 +267,7 @@ impl Service for Pings {
             return Ok(report);
         };
         if !is_any {
-            // Whoever makes one later begins then: what was before is none of its business.
+            // A ping that is added later starts from then on: earlier runs do not count.
             if let Some(tx) = tenure.begin(&core.store, &core.clock).await? {
                 pings::stop(&tx).await?;
                 core.store.commit_unseen(tx).await?;
@@ -298,7 +301,7 @@ impl Service for Pings {
     }
 }
 
-/// How long to wait after so many failures in a row: twice as long each time.
+/// The pause after a number of failures in a row: doubled each time.
 fn pause(failures: i32) -> TimeDelta {
     let doublings = failures.saturating_sub(1).clamp(0, 10);
     (FIRST_PAUSE * 2_i32.pow(doublings.unsigned_abs())).min(LONGEST_PAUSE)

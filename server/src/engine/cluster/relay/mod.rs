@@ -1,17 +1,18 @@
-//! Wakes the other nodes, and is woken by them.
+//! Wakes the other nodes, and receives their wake-ups.
 //!
-//! Promises: what wakes a service here wakes it on every node of the database, usually within
-//! milliseconds; a node sends a few calls a second, however much it does. A call says who it comes
-//! from and whom to wake, and carries no data: each service looks into the tables, each follower
-//! reads on from its own cursor. So a call that is lost costs the time to the next poll, and one
-//! that is doubled costs a look.
+//! Promises: a wake-up here wakes the same service on every node of the database, usually within
+//! milliseconds; a node sends a few calls a second, however much it does. A call names its sender
+//! and the services to wake, and carries no data: each service reads the tables, and each follower
+//! reads on from its own cursor. So a lost call costs the time until the next poll, and a duplicate
+//! one costs a look.
 //!
-//! Nothing of it is in the way of work: no transaction sends a call. The services leave what is to
-//! be told in `signals`, and this task sends it on a connection of its own (`store::calls`).
+//! This never delays other work: no transaction sends a call. The services record wake-ups in
+//! `signals`, and this task sends them on its own connection (`store::calls`).
 //!
-//! After each connect everything is woken once, for nobody knows what was called meanwhile.
+//! After each connect, all services are woken once, because calls may have been missed in the
+//! meantime.
 //!
-//! - `pace`: when to send what, as a pure decision
+//! - `pace`: when to send which wake-up, as a pure decision
 
 mod pace;
 
@@ -31,29 +32,29 @@ use crate::{
     store::{Store, StoreError, calls::Wire},
 };
 
-/// A connection on which nothing was called for so long is asked whether it is alive.
+/// A connection without a call for this long is checked with a ping.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// After a failure the next try waits: this long, then twice as long, up to the ceiling.
+/// The pause after the first failure, doubled after each further one, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Has the others say that they live, for a process that takes part in nothing yet. A call that
-/// nobody hears costs it a wait.
+/// Makes the other nodes send a heartbeat, for a process that has not joined yet. If no node
+/// receives the call, the process has to wait.
 pub(in crate::engine) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
     let Some(mut wire) = store.wire().await? else { return Ok(()) };
     wire.call(&format!("{} {}", origin(), Kind::Pulse.letter())).await
 }
 
-/// What tells the calls of this process, or of this moment, from those of others.
+/// A random origin that distinguishes the calls of this process, or a single call, from others.
 fn origin() -> String {
     format!("{:016x}", u64::from_be_bytes(random::bytes()))
 }
 
-/// Goes on until `stop`, or ends at once where there are no other nodes.
+/// Runs until `stop`, or returns at once if there can be no other nodes.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
-    // Real time, whatever the application's clock shows: it spares the database, and decides
-    // nothing.
+    // Real time, whatever the application's clock shows: it only limits the load on the database
+    // and decides nothing.
     let clock = Clock::system();
     let origin = origin();
     let mut pause = FIRST_PAUSE;
@@ -72,7 +73,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                     pause = FIRST_PAUSE;
                 }
             }
-            // Once for as long as it fails.
+            // Logged once per outage.
             Err(error) if std::mem::replace(&mut is_told, true) => {
                 tracing::debug!("failed to open the connection that wakes nodes: {error}");
             }
@@ -85,8 +86,8 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     }
 }
 
-/// Carries calls both ways until the connection breaks, or until `stop`: then what is left to tell
-/// goes at once.
+/// Carries calls both ways until the connection breaks, or until `stop`: pending calls are then
+/// sent at once.
 async fn carry(
     core: &Core,
     mut wire: Wire,
@@ -99,7 +100,7 @@ async fn carry(
     }
     let mut written = core.store.changes().written();
     let mut pace = Pace::default();
-    // Nor what of this node's calls was heard; and that it is there, nobody may know.
+    // This node's calls may have been missed too, and the others may not know that it exists.
     for kind in Kind::ALL {
         pace.add(Kinds::of(kind));
     }
@@ -120,7 +121,7 @@ async fn carry(
                 }
             }
         }
-        // What wakes at this very moment goes along.
+        // Wake-ups that have just arrived are included.
         while let Some(kinds) = core.signals.something_to_tell().now_or_never() {
             pace.add(kinds);
         }
@@ -136,7 +137,7 @@ async fn carry(
     }
 }
 
-/// Wakes whom another node named. Letters of a later version are none of our business.
+/// Wakes the services that another node named. Unknown letters, from a later version, are ignored.
 fn hear(core: &Core, call: &str, origin: &str) {
     let Some((from, letters)) = call.split_once(' ') else { return };
     if from == origin {

@@ -2,11 +2,11 @@ use std::time::{Duration, Instant};
 
 use crate::engine::signals::{Kind, Kinds};
 
-/// Between two calls to wake the same service lies so much time: what happens meanwhile is told at
-/// its end, in one.
+/// Minimum time between two calls that wake the same service: wake-ups in between are combined into
+/// one call.
 const GAP: Duration = Duration::from_millis(200);
 
-/// When to tell the other nodes what.
+/// Decides when to send which wake-up to the other nodes.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     waiting: Kinds,
@@ -14,17 +14,17 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// These are to be told.
+    /// Adds wake-ups to send.
     pub(super) fn add(&mut self, kinds: Kinds) {
         self.waiting = self.waiting.with(kinds);
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to send.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// What is to be told at `now`; it is taken as told.
+    /// Takes the wake-ups that are due at `now`; they count as sent.
     pub(super) fn take(&mut self, now: Instant) -> Kinds {
         let mut due = Kinds::default();
         for kind in self.waiting.iter().filter(|kind| self.left(*kind, now).is_zero()) {
@@ -37,12 +37,12 @@ impl Pace {
         due
     }
 
-    /// What is still to be told, for the last time.
+    /// Takes all remaining wake-ups, for the last time.
     pub(super) fn take_all(&mut self) -> Kinds {
         std::mem::take(&mut self.waiting)
     }
 
-    /// How long until something is to be told; none if there is nothing.
+    /// How long until a wake-up is due; `None` if there is nothing to send.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         self.waiting.iter().map(|kind| self.left(kind, now)).min()
     }

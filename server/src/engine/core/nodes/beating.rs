@@ -1,11 +1,12 @@
-//! How a node says that it lives, and hears who else does: by the nodes' rows alone, or by Redis
-//! with the rows behind it.
+//! How a node sends its heartbeat and reads those of others: through the nodes' rows alone, or
+//! through Redis with the rows as a fallback.
 //!
-//! With Redis a row is read at each beat and written once in each expiry, when Redis does not take
-//! the beat, when somebody doubts that the node lives, and when what it says of Redis has changed.
-//! So a row says for certain whose life is over, and Redis only who need not be asked: what it has
-//! lost, or never had, costs the living a write each, and nobody a life. Who writes nothing for two
-//! expiries is asked however loud it is: it may be cut off with a database that is not ours.
+//! With Redis, a node reads its row at each heartbeat. It writes the row once per expiry, when
+//! Redis rejects the heartbeat, when another node doubts that it is alive, and when its report
+//! about Redis has changed. So only a row decides that a life is over; Redis only shows which nodes
+//! need not be doubted. If Redis loses its data, or never had it, each live node makes one extra
+//! write, and none is declared dead. A node that writes nothing for two expiries is doubted even if
+//! its heartbeats arrive in Redis: it may be cut off together with a database that is not this one.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ impl Cluster {
         }
     }
 
-    /// Says that the node is alive, unless it was declared dead.
+    /// Sends the heartbeat, unless the node was declared dead.
     pub(in crate::engine) async fn beat(
         &self,
         store: &Store,
@@ -39,8 +40,8 @@ impl Cluster {
         beat: Beat,
     ) -> Result<BeatOutcome, StoreError> {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
-        // First: who cannot reach the database does not count as alive, for it cannot settle what
-        // it holds.
+        // First of all: a node that cannot reach the database does not count as alive, because it
+        // cannot settle its attempts.
         let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
             return Ok(BeatOutcome::Lost);
@@ -55,21 +56,21 @@ impl Cluster {
         store.beat_if_alive(node, Beat { redis_problem, ..beat }).await
     }
 
-    /// Whether the row would be older than the expiry at the next beat, or says that it is from the
-    /// future: the database's clock was set back.
+    /// Whether the row would be older than the expiry at the next heartbeat, or has a time in the
+    /// future because the database's clock was set back.
     fn is_to_be_written(&self, own: &Living) -> bool {
         let settings = self.settings();
         own.row_age() + settings.heartbeat_interval > settings.heartbeat_expiry
             || !ahead(own).is_zero()
     }
 
-    /// The lives that nobody has ended, each with the last heartbeat that is known of it, wherever
-    /// that was. For a heartbeat, which waits for nobody who reads.
+    /// The lives that have not ended, each with its last known heartbeat from either source. For
+    /// the heartbeat service, which has its own connection and waits for no reader.
     pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         self.living_by(store, &store.heartbeats()).await
     }
 
-    /// The same, asked through a connection that the caller has.
+    /// The same, through the caller's connection.
     pub(crate) async fn living_by(
         &self,
         store: &Store,
@@ -84,7 +85,7 @@ impl Cluster {
         Ok(living)
     }
 
-    /// The same after a look at Redis, for a node that does not beat yet.
+    /// The same after reading Redis, for a node that sends no heartbeats yet.
     pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         if let Some(beacon) = self.beacon() {
             beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
@@ -92,8 +93,8 @@ impl Cluster {
         self.living(store).await
     }
 
-    /// Those that are to say in the database that they live: nothing was heard of them for a part
-    /// of the expiry, nothing was written by them for long, or nobody can tell for how long.
+    /// The nodes that are asked to write a heartbeat to the database: they have been silent for a
+    /// part of the expiry, have written nothing for long, or their silence cannot be measured.
     pub(crate) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
         let is_doubtful = |member: &&Living| {
@@ -102,7 +103,7 @@ impl Cluster {
                 && member.node.doubted_at.is_none()
                 && (member.silence > after || member.row_age() > long || ahead(member) > after)
         };
-        // What Redis did not say while it was not heard is no silence.
+        // While Redis was not heard, its silence proves nothing.
         let listened = self.beacon().map_or(Duration::ZERO, Beacon::listened);
         let heard = |member: &Living| match member.beat {
             Some(_) => member.silence.min(after).min(listened),
@@ -112,31 +113,32 @@ impl Cluster {
         living.iter().filter(is_doubtful).map(doubt).collect()
     }
 
-    /// After how long a silence a node that beats in Redis is asked for a beat in the database.
+    /// How long a node that beats in Redis can be silent before it is asked for a heartbeat in the
+    /// database.
     pub(in crate::engine) fn doubted_after(&self) -> Duration {
         self.settings().heartbeat_expiry / DOUBTED_AFTER
     }
 
-    /// The node has left: nobody need wait until its last heartbeat is forgotten.
+    /// The node has left: no node needs to wait until its last heartbeat expires.
     pub(in crate::engine) async fn forget(&self, node: Uuid) {
         if let Some(beacon) = self.beacon() {
             beacon.forget(node).await;
         }
     }
 
-    /// Where Redis is, if heartbeats go there, and why it takes none, if it does not.
+    /// The address of Redis, if heartbeats go there, and why it rejects them, if it does.
     pub fn redis(&self) -> Option<(&str, Option<String>)> {
         self.beacon().map(|beacon| (beacon.address(), beacon.problem()))
     }
 
-    /// Whether nodes settle by locks who goes first for what is due. One that claims alone, with
-    /// `share` of nothing, does not.
+    /// Whether nodes use locks to decide which one claims a due fire first. A node that claims
+    /// alone, with no `share`, does not.
     pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }
 
-    /// Those of `claims` that this node may go for. Who has a lock and does not come to its claim
-    /// keeps the others from it until what is due is anybody's anyway.
+    /// The `claims` that this node may attempt. A node that holds a lock but does not claim keeps
+    /// the others out until the fire is due for every node anyway.
     pub(in crate::engine) async fn first_to(&self, own: Uuid, claims: Vec<Claim>) -> Vec<Claim> {
         let Some(beacon) = self.beacon() else { return claims };
         beacon.first_to(own, claims, self.settings().second_owner_after * 2).await
@@ -147,7 +149,7 @@ impl Cluster {
     }
 }
 
-/// How much later than now the row says that it was written: the database's clock was stepped back.
+/// How far in the future the row's write time is, because the database's clock was stepped back.
 fn ahead(member: &Living) -> Duration {
     let ahead = member.written_at.0.saturating_sub(member.read_at.0);
     Duration::from_millis(u64::try_from(ahead).unwrap_or(0))
@@ -157,11 +159,11 @@ fn lives(living: &[Living]) -> Vec<Uuid> {
     living.iter().map(|member| member.node.id).collect()
 }
 
-/// Takes in what was heard of a node, if that is younger than what its row says.
+/// Applies a heartbeat from Redis, if it is more recent than the node's row.
 fn hear(beacon: &Beacon, member: &mut Living) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
     member.beat = Some(voice.heartbeat.beat);
-    // A row that is from the future says nothing of how long ago it was written.
+    // A write time in the future does not show how long ago the row was written.
     if voice.silence >= member.silence && ahead(member).is_zero() {
         return;
     }

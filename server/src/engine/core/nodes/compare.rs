@@ -1,4 +1,4 @@
-//! The clock here beside the database's, by which all nodes agree on the time.
+//! Compares this node's clock with the database's, by which all nodes agree on the time.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sea_orm::ConnectionTrait;
@@ -14,7 +14,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// What a node compares with, and whom it wakes when its clock has become right.
+/// What a node compares, and what it wakes when its clock has become right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison<'a> {
     pub(crate) cluster: &'a Cluster,
@@ -24,14 +24,14 @@ pub(crate) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// What the node may do. A clock that seems to have been stepped is compared first: the
-    /// database's may have been stepped along.
+    /// Whether the node may schedule. If its clock seems to have been stepped, it is compared
+    /// first: the database's clock may have been stepped too.
     pub(crate) async fn standing(self) -> Result<NodeReadiness, StoreError> {
         self.standing_by(self.store.read()).await
     }
 
-    /// The same, asked through a connection that the caller has: what a wait for another one takes
-    /// would count as not knowing when the database read its clock.
+    /// The same, through the caller's connection: the time spent waiting for another connection
+    /// would add to the uncertainty about when the database read its clock.
     pub(crate) async fn standing_by<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -51,15 +51,15 @@ impl Comparison<'_> {
             return Ok(None);
         }
         let asked = self.clock.wall();
-        // Apart, as it is rare: each attempt asks for the time.
+        // Boxed because it is rare, and each attempt needs the time.
         let database = Box::pin(self.store.lease_time_by(connection)).await?;
         self.note(asked, database.utc());
         Ok(self.cluster.wrong_by(self.clock))
     }
 
-    /// The time as the nodes agree on it: that of the clock here, or what it would show if it were
-    /// right. Whatever goes into the ledger has its time from here: what one node writes is read by
-    /// the others, and by itself when its clock is right again.
+    /// The time on which the nodes agree: that of this node's clock, or what it would show if it
+    /// were right. All entries in the ledger take their time from here: other nodes read what one
+    /// node writes, and so does the node itself once its clock is right again.
     pub(crate) async fn agreed_now<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -68,31 +68,31 @@ impl Comparison<'_> {
         Ok(self.right_by(wrong_by))
     }
 
-    /// The same; where the database does not answer, what was last known of its clock counts.
+    /// The same; if the database does not answer, its last known clock counts.
     pub(crate) async fn agreed_now_in_any_case(self) -> DateTime<Utc> {
         match self.agreed_now(self.store.read()).await {
             Ok(now) => now,
             Err(error) => {
-                // The services say that the database is away; attempts ask one by one.
+                // The services log that the database is away; attempts would log it one by one.
                 tracing::debug!("failed to compare the clock with the database's: {error}");
                 self.right_by(self.cluster.wrong_by(self.clock))
             }
         }
     }
 
-    /// The time of a clock that is off by that, or right.
+    /// The time, for a clock that is off by this much, or right.
     fn right_by(self, wrong_by: Option<TimeDelta>) -> DateTime<Utc> {
         wrong_by.map_or_else(|| self.clock.now(), |offset| self.clock.wall() - offset)
     }
 
-    /// What the clock here shows when it is `at` for all: to wait for that.
+    /// What this node's clock shows when the agreed time is `at`: to wait for that instant.
     pub(crate) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
         let Some(offset) = self.cluster.wrong_by(self.clock) else { return at };
         at.checked_add_signed(offset - self.clock.correction()).unwrap_or(at)
     }
 
-    /// Remembers what the database's clock showed after `asked` by the wall clock; says whether the clock here has
-    /// become right or wrong by that.
+    /// Records what the database's clock showed after `asked` by the wall clock; returns whether
+    /// this node's clock has thereby become right or wrong.
     pub(crate) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         let (offset, turned) =
             self.cluster.note(self.clock, Reading::of(self.clock, asked, database));

@@ -1,4 +1,4 @@
-//! The nodes that are alive, as a node saw them when it looked.
+//! The nodes that were alive when this node last looked.
 
 use std::time::Duration;
 
@@ -9,17 +9,18 @@ use uuid::Uuid;
 use super::offset::is_right;
 use crate::{config::Role, store::nodes::Living};
 
-/// A node whose share of its capacity is so much above another's leaves runs to others.
+/// A node whose share of used capacity exceeds another's by this much lets that one take runs
+/// first.
 const CLEARLY: f64 = 0.25;
 
 /// The living nodes, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
-    /// Each has sent a heartbeat within the expiry.
+    /// Each one has sent a heartbeat within the expiry.
     pub members: Vec<Living>,
 }
 
-/// Whether a node with `tags` has all that are `asked` for.
+/// Whether a node with `tags` has all the tags in `asked`.
 pub fn places(tags: &[String], asked: &[String]) -> bool {
     asked.iter().all(|tag| tags.contains(tag))
 }
@@ -28,12 +29,12 @@ fn has(member: &Living, role: Role) -> bool {
     member.node.roles.0.iter().any(|word| word == role.word())
 }
 
-/// Whether it takes on more than it has.
+/// Whether it accepts new work.
 fn takes_on(member: &Living) -> bool {
     member.node.draining_at.is_none() && member.node.drained_at.is_none()
 }
 
-/// Whether it may schedule, as far as its clock goes.
+/// Whether it may schedule, as far as its clock is concerned.
 fn schedules(member: &Living) -> bool {
     has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
 }
@@ -43,19 +44,19 @@ fn has_right_clock(member: &Living) -> bool {
 }
 
 impl Fleet {
-    /// Of those that nobody has ended, those that were heard of within `expiry`.
+    /// Those of `living` that were heard from within `expiry`.
     pub fn of(living: Vec<Living>, expiry: Duration) -> Self {
         let members = living.into_iter().filter(|member| member.silence <= expiry);
         Self { members: members.collect() }
     }
 
-    /// How many nodes claim what is due.
+    /// How many nodes claim due fires.
     pub fn schedulers(&self) -> usize {
         self.claiming(Duration::MAX).count()
     }
 
-    /// The newest zone data of those that may schedule and have not been silent for longer than
-    /// `suspect`: all nodes go by that.
+    /// The newest zone data of nodes that may schedule and have not been silent for longer than
+    /// `suspect`: all nodes follow it.
     pub fn zone_data(&self, suspect: Duration) -> Option<&str> {
         let heard = |member: &&Living| schedules(member) && member.silence <= suspect;
         let mut all = self.members.iter().filter(heard);
@@ -66,7 +67,7 @@ impl Fleet {
         }))
     }
 
-    /// Those that claim, while `suspect` says whose zone data counts.
+    /// The nodes that claim; `suspect` limits whose zone data counts.
     fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &Living> {
         let newest = self.zone_data(suspect).unwrap_or_default();
         let is_older =
@@ -80,7 +81,7 @@ impl Fleet {
         self.members.iter().filter(works).filter(|member| takes_on(member))
     }
 
-    /// Whether a living node may take runs that ask for these tags.
+    /// Whether a live node may take runs that require these tags.
     pub fn has_place(&self, asked: &[String]) -> bool {
         self.workers().any(|member| {
             let Strings(tags) = &member.node.tags;
@@ -88,17 +89,17 @@ impl Fleet {
         })
     }
 
-    /// The names of the nodes among which the shards are divided. One that has been silent for
-    /// longer than `suspect` is left out before it is declared dead: should it live, two claim
-    /// what is its, and one of them loses.
+    /// The names of the nodes that share the shards. A node that has been silent for longer than
+    /// `suspect` is left out before it is declared dead: if it is alive after all, two nodes claim
+    /// its fires, and one of them loses.
     pub fn ring(&self, suspect: Duration) -> Vec<&str> {
         let heard = self.claiming(suspect).filter(|member| member.silence <= suspect);
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
-    /// The tags of each other node that takes runs and has clearly more room than `own`, all of them
-    /// as they said at their last heartbeat, if that is not longer ago than `suspect`. A burst that
-    /// is over by the next beat is not seen, and need not be.
+    /// The tags of each other node that takes runs and has clearly more room than `own`, by their
+    /// last heartbeats, ignoring those older than `suspect`. A burst that is over by the next
+    /// heartbeat goes unseen, which does no harm.
     pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
         let share =
             |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
@@ -185,7 +186,7 @@ pub(crate) mod tests {
         assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
         assert_eq!(all.workers().count(), 3, "runs are carried out by all");
-        // What only answers, or leaves, keeps nobody from scheduling.
+        // A node that only serves requests, or is leaving, keeps no other node from scheduling.
         let idle = changed("d", |other| {
             other.node.zone_data = "2026c".to_owned();
             other.node.roles = Strings(vec!["api".to_owned()]);

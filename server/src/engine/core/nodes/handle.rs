@@ -30,7 +30,7 @@ use crate::{
     target::{BrokerReport, Executor},
 };
 
-/// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.
+/// What a node knows of the others and of itself. Cheap to clone; clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
     inner: Arc<Inner>,
@@ -52,19 +52,19 @@ struct Inner {
     is_usurped: AtomicBool,
 }
 
-/// What the last look at the others showed.
+/// The result of the last look at the others.
 #[derive(Debug, Default)]
 struct Seen {
     fleet: Arc<Fleet>,
     /// The tags of each node that has clearly more room than this one.
     emptier: Vec<Strings>,
-    /// What this node may claim by that.
+    /// What this node may claim accordingly.
     share: Option<Arc<Share>>,
-    /// Those that are to say in the database that they live.
+    /// The nodes that are asked to write a heartbeat to the database.
     doubtful: Vec<Doubt>,
     /// Whether another node schedules by newer zone data.
     has_old_zones: bool,
-    /// Whether somebody drained this node.
+    /// Whether an operator has drained this node.
     is_drained: bool,
 }
 
@@ -73,15 +73,15 @@ struct Seen {
 pub enum NodeReadiness {
     /// It may.
     Ready,
-    /// It shuts down.
+    /// It is shutting down.
     Draining,
-    /// Somebody drained it.
+    /// An operator has drained it.
     Drained,
-    /// Another process bears its name.
+    /// Another process uses its name.
     Usurped,
-    /// Its clock is so far ahead of the database's.
+    /// Its clock is ahead of the database's by this much.
     ClockOff(TimeDelta),
-    /// Its zone data is older than that of another node that schedules. It may carry out runs.
+    /// Its zone data is older than that of another node that schedules. It may execute runs.
     OldZones,
 }
 
@@ -122,7 +122,7 @@ impl Cluster {
         Ok(Fleet::of(self.living_by(store, store.read()).await?, expiry))
     }
 
-    /// After how long a silence a node owns no shard any more.
+    /// How long a node can be silent before it owns no shard.
     pub fn suspect_after(&self) -> Duration {
         self.inner.settings.heartbeat_expiry / 2
     }
@@ -131,7 +131,7 @@ impl Cluster {
         &self.inner.settings
     }
 
-    /// What the node does.
+    /// The node's roles.
     pub(crate) fn roles(&self) -> Roles {
         self.inner.settings.roles
     }
@@ -141,8 +141,8 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Remembers where the clock stands and corrects it by that; says how far the wall clock is
-    /// ahead, and if it has become right (`Some(true)`) or wrong by that.
+    /// Records the state of the clock and corrects it accordingly; returns how far the wall clock
+    /// is ahead, and whether it has thereby become right (`Some(true)`) or wrong.
     pub(in crate::engine) fn note(
         &self,
         clock: &Clock,
@@ -153,47 +153,47 @@ impl Cluster {
         let reading = reading.narrowed_by(*last);
         *last = Some(reading);
         let is_right = is_right(reading.offset());
-        // A clock that is further off is not corrected but refused.
+        // A clock that is further off is not corrected but rejected.
         if is_right {
             clock.correct(reading.correction(clock.correction()));
         }
         (reading.offset(), (was_right != is_right).then_some(is_right))
     }
 
-    /// Looks whether the wall clock was stepped since the last look; says by how much.
+    /// Checks whether the wall clock was stepped since the last look; returns by how much.
     pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
         let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let step = steps.look(clock.wall(), clock.instant());
-        // A time by which nothing is scheduled here has fired nothing.
+        // While the clock is wrong, this node fires nothing by it.
         if step.is_none() && self.wrong_by(clock).is_none() {
             steps.goes_by(clock.now());
         }
         step
     }
 
-    /// What is to be told of steps of the wall clock.
+    /// The report on steps of the wall clock.
     pub(crate) fn clock_steps(&self, clock: &Clock) -> Issue {
         let steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.issue(clock.now(), clock.instant())
     }
 
-    /// How far the clock was ahead when it was looked at last.
+    /// How far the clock was ahead at the last look.
     pub(crate) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
     }
 
-    /// Takes down the heartbeats of the others.
+    /// Records the heartbeats of the others.
     pub(crate) fn watch(&self, living: &[Living], now: Instant) {
         self.witness().look(living, now);
     }
 
-    /// The nodes whose rows had no heartbeat for longer than the expiry, as this node saw it.
+    /// The nodes whose rows had no heartbeat for longer than the expiry, as observed by this node.
     pub(crate) fn silent(&self, now: Instant) -> Vec<Silent> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
 
-    /// Remembers the schedules whose fires the database refuses to this node.
+    /// Records the schedules whose fires the database refuses to this node.
     pub(crate) fn note_refused(&self, schedules: Vec<Uuid>) {
         *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner) = schedules;
     }
@@ -203,7 +203,7 @@ impl Cluster {
         self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How the connections of this node to brokers fare.
+    /// The state of this node's connections to brokers.
     pub fn brokers(&self) -> Vec<BrokerReport> {
         let executor = self.inner.executor.as_ref();
         executor.map_or_else(Vec::new, |executor| executor.broker_reports())
@@ -214,17 +214,17 @@ impl Cluster {
         &self.inner.places
     }
 
-    /// What this node counts of namespaces.
+    /// This node's usage counts per namespace.
     pub fn meter(&self) -> &Meter {
         &self.inner.meter
     }
 
-    /// Takes down what another has of a lease.
+    /// Records another node's lease term.
     pub(crate) fn note_term(&self, name: &'static str, theirs: Theirs, now: Instant) {
         self.terms().look(name, theirs, now);
     }
 
-    /// What another had of a lease, if it is over by the monotonic clock here.
+    /// Another node's lease term, if it is over by the local monotonic clock.
     pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.terms().over(name, now)
     }
@@ -237,7 +237,7 @@ impl Cluster {
         self.inner.witness.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers who is alive; says whether what this node may claim is another share by that.
+    /// Records which nodes are alive; returns whether this node's share of the shards has changed.
     pub(crate) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
         let doubtful = self.doubtful(own, &living);
@@ -288,17 +288,17 @@ impl Cluster {
         self.seen_now().fleet.clone()
     }
 
-    /// The nodes that were to be doubted at the last heartbeat.
+    /// The nodes to be doubted, as of the last heartbeat.
     pub(crate) fn to_doubt(&self) -> Vec<Doubt> {
         self.seen_now().doubtful.clone()
     }
 
-    /// What this node may claim; nothing, if it is alone and may claim all.
+    /// What this node may claim; `None` if it is alone and may claim everything.
     pub(crate) fn share(&self) -> Option<Arc<Share>> {
         self.seen_now().share.clone()
     }
 
-    /// Whether this node takes runs that ask for these tags.
+    /// Whether this node takes runs that require these tags.
     pub(crate) fn takes(&self, asked: &[String]) -> bool {
         let settings = &self.inner.settings;
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
@@ -310,18 +310,18 @@ impl Cluster {
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 
-    /// Whether others were alive at the last heartbeat: what they write wakes nobody here for
-    /// certain.
+    /// Whether other nodes were alive at the last heartbeat: a change that they write does not
+    /// reliably wake this node.
     pub(crate) fn has_others(&self) -> bool {
         self.seen().members.len() > 1
     }
 
-    /// From now on the node takes on nothing more.
+    /// From now on, the node takes no new work.
     pub(crate) fn begin_draining(&self) {
         self.inner.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether another process has taken the node's name; says whether that is news.
+    /// Sets whether another process has taken the node's name; returns whether that is a change.
     pub(crate) fn set_usurped(&self, is_usurped: bool) -> bool {
         self.inner.is_usurped.swap(is_usurped, Ordering::Relaxed) != is_usurped
     }

@@ -1,4 +1,4 @@
-//! What is wrong with the cluster, with what to do about it.
+//! Problems of the cluster, and what to do about them.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::{
     store::{nodes::Living, reads::placement::WaitingCount},
 };
 
-/// One thing that is looked at: its name, its figure, and what is wrong with it.
+/// One aspect that is checked: its name, its value, and the problem, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// What was asked.
+    /// The name of the check.
     pub name: &'static str,
-    /// The figure.
+    /// The value found.
     pub value: String,
-    /// The sentence for an operator, if it is not well.
+    /// A sentence for an operator, if there is a problem.
     pub problem: Option<String>,
-    /// The same without names, where it has any: for somebody who is not known.
+    /// The same without names, if it contains any: for unauthenticated callers.
     pub bare: Option<String>,
-    /// Whether that is so in good order for a while, as between two versions: worth saying, and no
-    /// reason to be called unhealthy.
+    /// Whether this is normal for a while, as between two versions: worth knowing, but not
+    /// unhealthy.
     pub passes: bool,
-    /// The nodes that it is about, by name.
+    /// The nodes concerned, by name.
     pub nodes: Vec<String>,
 }
 
@@ -34,13 +34,13 @@ impl Issue {
         Self { name, value: value.to_string(), problem, bare: None, passes: false, nodes: vec![] }
     }
 
-    /// What somebody hears who is not known.
+    /// Sets the text for unauthenticated callers.
     fn or(self, bare: impl std::fmt::Display) -> Self {
         let bare = self.problem.is_some().then(|| format!("{bare}; sign in for the names"));
         Self { bare, ..self }
     }
 
-    /// The nodes that it is about, if it is not well.
+    /// Sets the nodes concerned, if there is a problem.
     fn about<'a>(self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
         let names = nodes.into_iter().map(str::to_owned);
         let nodes = names.filter(|_| self.problem.is_some()).collect();
@@ -52,11 +52,10 @@ impl Issue {
     }
 }
 
-/// Looks at the nodes that are alive, at the runs that wait for tags, and at what the node says of
-/// itself that is asked.
+/// Checks the live nodes, the runs that wait for tags, and the answering node's own state.
 pub fn issues(fleet: &Fleet, waiting: &[WaitingCount], own: (&str, NodeReadiness)) -> Vec<Issue> {
     let (schedulers, workers) = (fleet.schedulers(), fleet.workers().count());
-    // That no node is alive at all is said elsewhere.
+    // If no node is alive at all, another check reports it.
     let nobody = |count: usize, what: &str| {
         (count == 0 && !fleet.members.is_empty()).then(|| what.to_owned())
     };
@@ -74,8 +73,8 @@ pub fn issues(fleet: &Fleet, waiting: &[WaitingCount], own: (&str, NodeReadiness
     ]
 }
 
-/// Whether all nodes reach Redis that are to, if any is: as they said in the database, and as the
-/// one that is asked knows of itself.
+/// Whether all nodes that use Redis reach it, if any node does: according to their rows, and for
+/// the answering node according to its own knowledge.
 pub fn redis(fleet: &Fleet, (name, own): (&str, Option<(&str, Option<String>)>)) -> Option<Issue> {
     let is_own = |member: &&Living| member.node.name == name;
     let others = fleet.members.iter().filter(|member| !is_own(member));
@@ -141,7 +140,7 @@ fn clocks(fleet: &Fleet) -> Issue {
     Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare).about(names)
 }
 
-/// How far a clock is away, for people.
+/// How far a clock is off, as a text for people.
 pub(crate) fn describe(offset: TimeDelta) -> String {
     let (seconds, side) = (offset.num_milliseconds().unsigned_abs() / 1_000, offset);
     let side = if side < TimeDelta::zero() { "behind" } else { "ahead of" };
@@ -150,7 +149,7 @@ pub(crate) fn describe(offset: TimeDelta) -> String {
 
 fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &str) -> Issue {
     let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // Who leaves takes the difference along.
+    // A node that is leaving takes its difference with it.
     for member in fleet.members.iter().filter(|member| member.node.draining_at.is_none()) {
         by_value.entry(of(member)).or_default().push(&member.node.name);
     }
@@ -183,7 +182,7 @@ fn placement(fleet: &Fleet, waiting: &[WaitingCount]) -> Issue {
     Issue::new("placement", runs, problem).or(bare)
 }
 
-/// Nodes that somebody drained: that is meant, and not to be forgotten.
+/// Nodes that an operator drained: intended, but not to be forgotten.
 fn drained(fleet: &Fleet) -> Issue {
     let drained = fleet.members.iter().filter(|member| member.node.drained_at.is_some());
     let names: Vec<&str> = drained.map(|member| member.node.name.as_str()).collect();

@@ -1,20 +1,20 @@
-//! What a node knows of the others and of its own clock.
+//! What a node knows of the other nodes and of its own clock.
 //!
-//! Each node reads at each heartbeat who is alive, and keeps that in memory; between two beats it
-//! asks nobody. A node that is alone asks for no shard, and pays nothing for the others that are
-//! not there.
+//! Each node reads at each heartbeat which nodes are alive, and keeps the result in memory; between
+//! two heartbeats it queries nothing. A node that is alone ignores shards, and pays nothing for
+//! nodes that do not exist.
 //!
-//! - `ring`: which nodes own which shards, and when a node may claim what; pure
-//! - `fleet`: the nodes as they were at the last heartbeat; pure
+//! - `ring`: which nodes own which shards, and when a node may claim a fire; pure
+//! - `fleet`: the live nodes at the last heartbeat; pure
 //! - `offset`: how far a clock is from the database's; pure
 //! - `steps`: steps of the wall clock; pure
-//! - `compare`: the clock here beside the database's
-//! - `handle`: what a node knows of the others and of itself
-//! - `beating`: how a node says that it lives, and hears who else does
-//! - `witness`: for how long the others are silent, by the clock that nobody steps; pure
-//! - `terms`: for how long terms of others last, by the clock that nobody steps; pure
+//! - `compare`: compares this node's clock with the database's
+//! - `handle`: the shared knowledge about the other nodes and this one
+//! - `beating`: how a node sends its heartbeat, and reads those of others
+//! - `witness`: how long other nodes have been silent, by the local monotonic clock; pure
+//! - `terms`: how long the lease terms of others last, by the local monotonic clock; pure
 //! - `process`: how a machine tells its processes apart
-//! - `issues`: what is wrong with the cluster, for people
+//! - `issues`: problems of the cluster, for operators
 
 mod beating;
 mod compare;

@@ -1,6 +1,6 @@
 //! How far this node's clock is from the database's, on which all nodes agree. It is measured at
-//! each heartbeat; between two of them a clock that is stepped parts from the monotonic one, so a
-//! node need not ask to become suspicious.
+//! each heartbeat. Between two heartbeats, a clock that is stepped diverges from the monotonic one,
+//! so a node becomes suspicious without a query.
 
 use std::time::Instant;
 
@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 
-/// Both clocks, read at about one moment, and between which bounds the wall clock was ahead of the
-/// database's then.
+/// Both clocks, read at about the same moment, and the bounds of how far the wall clock was ahead
+/// of the database's then.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Reading {
     wall: DateTime<Utc>,
@@ -21,12 +21,12 @@ pub(in crate::engine) struct Reading {
 /// Both clocks are read in whole milliseconds.
 const ROUNDING: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What two clocks drift apart at the most while one of them is slewed: a thousandth.
+/// The most that two clocks drift apart while one of them is slewed: a thousandth.
 const DRIFT: i32 = 1_000;
 
 impl Reading {
-    /// What the answer to a question says that was asked at `asked` by the wall clock and has just
-    /// come: the database read its clock at some moment between.
+    /// The reading for a query that was sent at `asked` by the wall clock and has just been
+    /// answered: the database read its clock at some moment in between.
     pub(in crate::engine) fn of(
         clock: &Clock,
         asked: DateTime<Utc>,
@@ -37,8 +37,8 @@ impl Reading {
         Self { wall, monotonic, low, high }
     }
 
-    /// This reading within the bounds that an earlier one leaves. Where they contradict each other a
-    /// clock was stepped, and the earlier one says nothing any more.
+    /// This reading, narrowed to the bounds of an earlier one. If they contradict each other, a
+    /// clock was stepped, and the earlier one is obsolete.
     pub(crate) fn narrowed_by(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         let passed = passed(earlier.monotonic, self.monotonic);
@@ -49,7 +49,7 @@ impl Reading {
         if low <= high { Self { low, high, ..self } } else { self }
     }
 
-    /// How far the wall clock was ahead at the least: a slow answer is no wrong clock.
+    /// The minimum by which the wall clock was ahead: a slow answer does not make a clock wrong.
     pub(in crate::engine) fn offset(&self) -> TimeDelta {
         TimeDelta::zero().clamp(self.low, self.high)
     }
@@ -59,7 +59,7 @@ impl Reading {
         self.offset() + ((wall - self.wall) - passed(self.monotonic, monotonic))
     }
 
-    /// By how much the clock is to be corrected that is corrected by `current`: no change unless the
+    /// The correction for a clock whose present correction is `current`: unchanged unless the
     /// reading contradicts it.
     pub(crate) fn correction(&self, current: TimeDelta) -> TimeDelta {
         let is_within = self.low - ROUNDING <= current && current <= self.high + ROUNDING;
@@ -80,7 +80,7 @@ fn bounds(
     (asked.min(answered) - database, answered.max(asked) - database)
 }
 
-/// Whether a node with that clock may schedule.
+/// Whether a node with this clock may schedule.
 pub(crate) fn is_right(offset: TimeDelta) -> bool {
     offset.num_milliseconds().abs() <= MAX_OFFSET_MS
 }
@@ -118,7 +118,7 @@ mod tests {
         let slow = Reading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
         assert_eq!(slow.correction(ms(4_000)), ms(4_000));
         assert!(slow.offset() >= ms(3_980), "{slow:?}");
-        // The clock was set right: the earlier reading says nothing any more.
+        // The clock was set right: the earlier reading is obsolete.
         clock.set(at(10));
         let right = Reading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
         assert_eq!((right.offset(), right.correction(ms(4_000))), (TimeDelta::zero(), ms(0)));

@@ -1,11 +1,11 @@
-//! How a machine tells its processes apart: by the boot, the namespace of process numbers, the
-//! number, and when that process began. Linux alone says so; elsewhere nothing is known.
+//! How a machine tells its processes apart: by the boot, the PID namespace, the PID, and the
+//! process's start time. Only Linux provides these; elsewhere nothing is known.
 
 use std::{fs, path::Path};
 
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 
-/// What tells this process from all others; empty where the system does not say.
+/// Identifies this process uniquely; empty if the system does not provide it.
 pub(in crate::engine) fn own_process() -> String {
     let identity = || {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -17,7 +17,7 @@ pub(in crate::engine) fn own_process() -> String {
     identity().unwrap_or_default()
 }
 
-/// Whether that process goes on, if this one can tell.
+/// Whether that process is still running, if this one can tell.
 pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let own = own_process();
     let mut theirs = process.rsplitn(3, ' ');
@@ -28,25 +28,26 @@ pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let id: u32 = id.parse().ok()?;
     match record(id) {
         Some(now) => Some(now == Some(began_at.to_owned())),
-        // Another user's record may be hidden; that there is no such process is known for certain.
+        // Another user's record may be hidden, but a missing process is known for certain.
         None => {
             (kill(Pid::from_raw(id.try_into().ok()?), None) == Err(Errno::ESRCH)).then_some(false)
         }
     }
 }
 
-/// When a process began, in ticks since the boot.
+/// When a process started, in ticks since boot.
 fn began(id: u32) -> Option<String> {
     record(id).flatten()
 }
 
-/// When the process of a record began, if it goes on; nothing without a record to read.
+/// When the process of a record started, if it is still running; `None` if there is no readable
+/// record.
 fn record(id: u32) -> Option<Option<String>> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
-    // The name in parentheses may have anything in it.
+    // The name in parentheses may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // From the state on, which is the third: the twenty-second is the start.
+    // Counted from the state, which is field 3: field 22 is the start time.
     let began = fields.nth(18)?;
     Some((state != "Z" && state != "X").then(|| began.to_owned()))
 }
@@ -74,7 +75,7 @@ mod tests {
         let process = format!("{place} {} {began_at}", child.id());
         assert_eq!(goes_on(&process), Some(true));
         child.kill().unwrap();
-        // Waiting for it without reaping: its record stays until then.
+        // Wait for it without reaping it: its record remains until then.
         while began(child.id()).is_some() {
             std::thread::yield_now();
         }

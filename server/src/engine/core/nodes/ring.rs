@@ -11,10 +11,10 @@ use crate::store::{
     claims::Turns,
 };
 
-/// Schedules are spread over so many shards.
+/// The number of shards over which schedules are spread.
 pub const SHARDS: usize = 256;
 
-/// The places in `names` of the shard's first and second owner.
+/// The indexes in `names` of the shard's first and second owner.
 pub fn owners(names: &[&str], shard: u8) -> (Option<usize>, Option<usize>) {
     let draw = |place: &usize| (score(names[*place], shard), names[*place]);
     let first = (0..names.len()).max_by_key(draw);
@@ -22,7 +22,7 @@ pub fn owners(names: &[&str], shard: u8) -> (Option<usize>, Option<usize>) {
     (first, others.max_by_key(draw))
 }
 
-/// What a node draws for a shard: the same on each node and in each release (FNV-1a over the name,
+/// A node's score for a shard: the same on each node and in each release (FNV-1a over the name,
 /// then SplitMix64's finaliser).
 fn score(name: &str, shard: u8) -> u64 {
     let bytes = name.bytes().chain([shard]);
@@ -35,18 +35,18 @@ fn score(name: &str, shard: u8) -> u64 {
     z ^ (z >> 31)
 }
 
-/// When one of several nodes may claim what.
+/// When one of several nodes may claim the fires of each shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// A digit for each shard; see [`Turns`].
     turns: String,
-    /// Between the turns of the first owner, the second and all others.
+    /// The delay between the turns of the first owner, the second owner and all others.
     after: TimeDelta,
 }
 
 impl Share {
-    /// What `own` may claim beside the other nodes of `names`; nothing, if it is alone and may
-    /// claim all.
+    /// What `own` may claim alongside the other nodes in `names`; `None` if it is alone and may
+    /// claim everything.
     pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
         if names.iter().all(|name| *name == own) {
             return None;
@@ -64,13 +64,13 @@ impl Share {
         Some(Self { turns: (0..=u8::MAX).map(turn).collect(), after })
     }
 
-    /// What the store asks for at `now`.
+    /// The store's query parameters at `now`.
     pub(crate) fn turns(&self, now: Timestamp) -> Turns<'_> {
         let before = |delay: TimeDelta| Timestamp(now.0 - delay.num_milliseconds());
         Turns { of_shards: &self.turns, second: before(self.after), last: before(self.after * 2) }
     }
 
-    /// How long after its instant what is due in the shard is this node's to claim.
+    /// How long after its instant a fire of the shard becomes this node's to claim.
     fn delay(&self, shard: u8) -> TimeDelta {
         match self.turns.as_bytes().get(usize::from(shard)) {
             Some(b'1') => TimeDelta::zero(),
@@ -79,8 +79,8 @@ impl Share {
         }
     }
 
-    /// When this node has something to claim next, after it has claimed at `now` all that was its
-    /// to claim: not too late for what it was told of, nor for what lies behind that.
+    /// When this node next has something to claim, after it has claimed everything that was its own
+    /// at `now`: not too late for the rows in `ahead`, nor for rows beyond them.
     pub(crate) fn next(&self, ahead: &[Ahead], now: Timestamp) -> Option<Timestamp> {
         let after = |at: Timestamp, delay: TimeDelta| Timestamp(at.0 + delay.num_milliseconds());
         let turn = |row: &Ahead| {
@@ -89,8 +89,8 @@ impl Share {
         let next = ahead.iter().map(turn).min();
         let cursors = ahead.iter().filter(|row| row.shard.is_some());
         let (overdue, to_come): (Vec<_>, Vec<_>) = cursors.partition(|row| row.at <= now);
-        // What lies behind the rows that were looked at. Had it been due and this node's before all
-        // others, the claim would have taken it.
+        // Rows beyond those that were read. If one had been due and this node's before all others,
+        // the claim would have taken it.
         let hidden = |rows: &[&Ahead], delay| {
             let last = rows.iter().map(|row| row.at).max().filter(|_| rows.len() >= LOOKED_AT);
             last.map(|at| after(at, delay))
@@ -135,7 +135,7 @@ mod tests {
             prop_assert_eq!(named(&forward), named(&backward));
         }
 
-        /// What a node leaves goes to the one that was second there, and nothing else moves.
+        /// The shards of a node that leaves go to their second owners, and nothing else moves.
         #[test]
         fn only_what_a_node_had_moves_when_it_goes(names in names(), gone: prop::sample::Index) {
             let all = borrowed(&names);
@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(Share::of("a", &[], Duration::from_secs(1)), None);
     }
 
-    /// Shard 0 is this node's, 1 it is second for, 2 neither.
+    /// This node is the first owner of shard 0, the second owner of shard 1, and neither for shard
+    /// 2.
     fn share() -> Share {
         Share { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
     }
@@ -219,13 +220,13 @@ mod tests {
         assert_eq!(next(&[]), None);
     }
 
-    /// Else a node would look again and again while others work off what is theirs.
+    /// Otherwise a node would look again and again while others work off their own backlog.
     #[test]
     fn a_backlog_of_others_does_not_keep_a_node_awake() {
         let now = Timestamp(10_000);
         let mut rows: Vec<Ahead> = (0..LOOKED_AT).map(|_| ahead(2, 9_990)).collect();
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_990)));
-        // What comes behind what was looked at may be this node's.
+        // A row beyond those that were read may be this node's.
         rows.extend((0..LOOKED_AT).map(|_| ahead(2, 10_500)));
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_500)));
     }

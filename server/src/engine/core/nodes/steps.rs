@@ -1,5 +1,5 @@
-//! Steps of the wall clock, seen without asking anybody: it parts from the monotonic clock, which
-//! nobody sets.
+//! Steps of the wall clock, detected without a query: it diverges from the monotonic clock, which
+//! is never set.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::cluster::Issue;
 
-/// A wall clock that gains or loses more between two looks was stepped, not slewed.
+/// A wall clock that gains or loses more than this between two looks was stepped, not slewed.
 const MIN_STEP: TimeDelta = TimeDelta::milliseconds(200);
 
-/// A clock that is behind what it has shown by more than this delays fires noticeably.
+/// A clock that is behind its own earlier reading by more than this delays fires noticeably.
 const MIN_BEHIND: TimeDelta = TimeDelta::seconds(1);
 
-/// How long a step is told of after it.
+/// How long a step is reported afterwards.
 const TOLD_FOR: Duration = Duration::from_secs(300);
 
-/// What the clocks showed when they were looked at.
+/// What the clocks showed at the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     last: Option<(DateTime<Utc>, Instant)>,
@@ -26,7 +26,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Takes a look; says how far the wall clock was stepped since the last one, if it was.
+    /// Takes a look; returns how far the wall clock was stepped since the last one, if it was.
     pub(crate) fn look(&mut self, wall: DateTime<Utc>, monotonic: Instant) -> Option<TimeDelta> {
         let (last_wall, last_monotonic) = self.last.replace((wall, monotonic))?;
         let passed = monotonic.saturating_duration_since(last_monotonic);
@@ -39,12 +39,12 @@ impl Steps {
         Some(step)
     }
 
-    /// The node schedules by `now`.
+    /// Records that the node schedules by `now`.
     pub(crate) fn goes_by(&mut self, now: DateTime<Utc>) {
         self.furthest = self.furthest.max(Some(now));
     }
 
-    /// What is to be told of steps, as long as it matters.
+    /// The report on steps, as long as it matters.
     pub(crate) fn issue(&self, now: DateTime<Utc>, monotonic: Instant) -> Issue {
         const NAME: &str = "clock_steps";
         let Some((step, at)) = self.step else { return Issue::new(NAME, "none", None) };

@@ -1,23 +1,23 @@
-//! For how long the leases of others last, by this node's own monotonic clock. Pure: from terms and
-//! instants to an answer.
+//! How long the leases of other nodes last, by this node's own monotonic clock. Pure: from terms
+//! and instants to an answer.
 
 use std::{collections::HashMap, time::Instant};
 
 use crate::store::leases::Theirs;
 
-/// The terms of others, as this node saw them first.
+/// The lease terms of other nodes, as this node first saw them.
 ///
-/// Leases end by the database's clock. When that is stepped back, what a dead node has does not end
-/// for as long as the step, and nobody else does its services: nor does anybody declare it dead, for
-/// that is one of them. Who lives renews its term, which is another one by that. So a term that
-/// stands unchanged for as long as was left of it when it was seen first is over however the
-/// database's clock went. Should its holder live after all, its writes name an epoch that is past.
+/// Leases end by the database's clock. When that is stepped back, a dead node's lease lasts longer
+/// by the size of the step, and no other node runs its services; nor is the node declared dead,
+/// because that is one of these services. A live holder renews its term, which changes it. So a
+/// term that stays unchanged for the time that was left when it was first seen is over, whatever
+/// the database's clock did. If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     seen: HashMap<&'static str, Seen>,
 }
 
-/// A term, and when it is over at the latest.
+/// A term, and the latest time at which it is over.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     theirs: Theirs,
@@ -25,16 +25,16 @@ struct Seen {
 }
 
 impl Terms {
-    /// Takes down what somebody else has.
+    /// Records a lease that another node holds.
     pub(crate) fn look(&mut self, name: &'static str, theirs: Theirs, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
-            // A term of centuries is one that nobody waits for.
+            // A term of centuries need not be tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
             self.seen.insert(name, Seen { theirs, ends });
         }
     }
 
-    /// The term that is over, if it is still the one that was seen.
+    /// The term that is over, if it is still the one that was recorded.
     pub(crate) fn over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.seen.get(name).filter(|seen| now > seen.ends).map(|seen| seen.theirs)
     }

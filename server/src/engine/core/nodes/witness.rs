@@ -1,4 +1,4 @@
-//! For how long the others have been silent, by this node's own monotonic clock. Pure: from rows and
+//! How long other nodes have been silent, by this node's own monotonic clock. Pure: from rows and
 //! instants to an answer.
 
 use std::{
@@ -11,35 +11,36 @@ use uuid::Uuid;
 
 use crate::store::nodes::{Living, Silent};
 
-/// The heartbeats of the living, as this node saw them in their rows.
+/// The heartbeats of live nodes, as this node saw them in their rows.
 ///
-/// Heartbeats are written by the database's clock and compared with it. When that is stepped
-/// forward, as by a fail-over to a server with another clock, each of them is old at once, and
-/// whoever recovered first would declare all others dead. When it is stepped back, each is of the
-/// future, and nobody would be declared dead for as long as the step. A heartbeat that stands
-/// unchanged for as long on the monotonic clock here has expired however the database's clock went;
-/// and so has the time in which a doubt could be answered.
+/// Heartbeats are written by the database's clock and compared with it. When that clock is stepped
+/// forward, as by a fail-over to a server with another clock, every heartbeat is stale at once, and
+/// the first node to recover would declare all others dead. When it is stepped back, every
+/// heartbeat is in the future, and no node would be declared dead for the duration of the step. A
+/// heartbeat that stays unchanged for the expiry on the local monotonic clock has expired, whatever
+/// the database's clock did; the same applies to the time in which a doubt can be answered.
 #[derive(Debug, Default)]
 pub(crate) struct HeartbeatObserver {
     seen: HashMap<Uuid, Seen>,
     looked: Option<Instant>,
 }
 
-/// A heartbeat, when it was seen first, and how old it was then.
+/// A heartbeat, when it was first seen, and how old it was then.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     heartbeat_at: Timestamp,
     at: Instant,
     age: Duration,
-    /// The doubt that it has left without an answer, and when that was seen first.
+    /// The unanswered doubt, and when it was first seen.
     doubt: Option<(Timestamp, Instant)>,
 }
 
 impl HeartbeatObserver {
-    /// Takes down what the rows of all that are alive say.
+    /// Records the rows of all live nodes.
     pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
-        // What is new since the last look is no older than that, whatever the database's clock
-        // shows. Of what was before the first one, that clock alone knows.
+        // A heartbeat that is new since the last look is no older than that look, whatever the
+        // database's clock shows. For one from before the first look, only the database's clock
+        // knows the age.
         let oldest = self.looked.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
         let seen = living.iter().map(|member| {
             let (id, heartbeat_at) = (member.node.id, member.written_at);
@@ -57,7 +58,7 @@ impl HeartbeatObserver {
         self.looked = Some(now);
     }
 
-    /// Those whose rows stand unchanged for longer than `expiry`.
+    /// The nodes whose rows have been unchanged for longer than `expiry`.
     pub(crate) fn silent(&self, expiry: Duration, now: Instant) -> Vec<Silent> {
         let silent = self.seen.iter().filter_map(|(node, seen)| {
             let watched = now.saturating_duration_since(seen.at);
@@ -94,7 +95,8 @@ mod tests {
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
         assert_eq!(witness.silent(EXPIRY, start + second), []);
-        // Two seconds of that were before the first look, of which the database's clock alone knows.
+        // Two seconds of that were before the first look, so only the database's clock knows about
+        // them.
         let silent = Silent {
             node: member("a").node.id,
             since: Timestamp(100_000),
@@ -104,7 +106,8 @@ mod tests {
         assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
         let silent = Silent { is_watched: true, ..silent };
         assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
-        // Whoever beats again lives, whatever the clock shows: at the second after the look before.
+        // A node that beats again is alive, whatever the clock shows: within the second since the
+        // look before.
         witness.look(&[beaten_at(100, 3_730)], start + 29 * second);
         witness.look(&[beaten_at(3_731, 9_999)], start + 30 * second);
         assert_eq!(witness.silent(EXPIRY, start + 59 * second), []);
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(look(&witness, 30), None);
         assert_eq!(look(&witness, 31), Some((true, false)));
         assert_eq!(look(&witness, 51), Some((true, true)));
-        // Another doubt has its own time.
+        // Another doubt has its own deadline.
         witness.look(&[doubted(1_001)], start + 51 * second);
         assert_eq!(look(&witness, 52), Some((true, false)));
     }

@@ -20,16 +20,16 @@ use crate::{
     target::Invocation,
 };
 
-/// Runs that are locked, and what becomes of them.
+/// Locked runs, and what happens to them.
 #[derive(Default)]
 pub(super) struct DispatchBatch {
-    /// Those that start here.
+    /// Runs that start here.
     placed: Vec<Placed>,
     /// How each of `placed` is taken.
     takes: Vec<Take>,
-    /// Those that cannot be read, and why.
+    /// Runs that cannot be read, and why.
     failed: Vec<(Uuid, String)>,
-    /// Those that have waited beyond their deadline.
+    /// Runs that have waited beyond their deadline.
     late: Vec<WaitingRun>,
 }
 
@@ -40,19 +40,18 @@ struct Placed {
     place: HeldPlace,
 }
 
-/// What the attempts of a batch begin with, once they are committed.
+/// What the attempts of a batch start with, once they are committed.
 pub(super) struct AttemptStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
-    /// Attempts that are not this node's any more.
+    /// Attempts that are no longer this node's.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl DispatchBatch {
-    /// Finds a place for each run that waits, until there is none left at all; `looked` keeps what
-    /// was refused.
+    /// Finds a place for each waiting run, until none is left; `looked` records the refusals.
     pub(super) async fn place(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -102,7 +101,7 @@ impl DispatchBatch {
         self.failed.len() + self.late.len() + self.takes.len()
     }
 
-    /// Writes what becomes of the runs.
+    /// Writes what happens to the runs.
     pub(super) async fn write(
         &self,
         core: &Core,
@@ -117,12 +116,12 @@ impl DispatchBatch {
         Ok(())
     }
 
-    /// The attempts that start here.
+    /// The holds of the attempts that start here.
     pub(super) fn holds(&self, node: Uuid) -> impl Iterator<Item = RunLease> {
         self.takes.iter().map(move |take| hold(take, node))
     }
 
-    /// Counts what was committed, and wakes those whom it concerns.
+    /// Counts what was committed, and wakes the services concerned.
     pub(super) fn report(&self, core: &Core) {
         for run in &self.late {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -136,7 +135,7 @@ impl DispatchBatch {
         }
     }
 
-    /// Starts the attempts, save the lost ones.
+    /// Starts the attempts, except the lost ones.
     pub(super) fn start(self, core: &Arc<Core>, begun: AttemptStart<'_>) {
         for (Placed { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
             let hold = hold(&take, begun.node);
@@ -168,8 +167,8 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         namespace: run.namespace,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
-        // Of a run by hand it is the instant that was asked for, or when it was ordered. A run that
-        // repeats it has the same key, and tells the same.
+        // For a manual run, this is the requested instant or the time of the request. A run that
+        // repeats it has the same key and reports the same.
         scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),

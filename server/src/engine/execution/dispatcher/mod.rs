@@ -1,4 +1,4 @@
-//! The dispatcher: takes runs that wait, as many as this node has room for.
+//! The dispatcher: takes waiting runs, as many as this node has capacity for.
 //!
 //! - `batch`: the runs that it takes in one transaction
 
@@ -35,61 +35,62 @@ use crate::{
 pub(in crate::engine) struct Dispatcher {
     pub(in crate::engine) core: Arc<Core>,
     next: Option<DateTime<Utc>>,
-    /// Whether runs were left to others for a moment.
+    /// Whether runs were left to other nodes for a moment.
     has_left: bool,
-    /// When it may next look behind the runs that wait for a share.
+    /// When it may next look beyond the runs that wait for a share.
     behind_at: Instant,
-    /// When the next run may start that was not due when it last looked behind them.
+    /// When the next run may start that was not yet due at the last look beyond them.
     later: Option<DateTime<Utc>>,
 }
 
-/// A look behind runs that wait for a share reads over all of them. It is not repeated before this
-/// many times as long as it took, so that it costs a node little however many they are.
+/// A look beyond runs that wait for a share reads all of them. The pause before the next such look
+/// is this many times as long as the look took, so the cost to a node stays low however many there
+/// are.
 const BEHIND_PAUSE: u32 = 10;
 
-/// But after this time in any case.
+/// The longest such pause.
 const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
 
-/// Where runs wait for a share that has room again, others may stand among them.
+/// Minimum number of runs read if a share has room again: runs of other holders may be in between.
 const MIN_LOOK: usize = 16;
 
-/// One look at the runs that wait.
+/// One look at the waiting runs.
 #[derive(Debug)]
 struct Look {
-    /// How many it reads at the most.
+    /// The maximum number of runs to read.
     limit: usize,
-    /// Whose runs it passes over.
+    /// The holders whose runs it skips.
     full: Vec<Holder>,
 }
 
-/// What came of it.
+/// The result of a look.
 #[derive(Debug, Default)]
 struct Looked {
     /// How many runs it read.
     read: usize,
-    /// How many of them are settled or begun by it.
+    /// How many of them it settled or started.
     taken: usize,
-    /// Who had no share left for some of them.
+    /// The holders that had no share left for some of them.
     refused: Vec<Holder>,
-    /// Whether there was no place left at all.
+    /// Whether no place was left at all.
     is_full: bool,
 }
 
 /// How a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// There is no place: the next one that is freed wakes this service.
+    /// There is no place: the next one that becomes free wakes this service.
     Full,
-    /// It is too early to look behind what waits for a share.
+    /// It is too early to look beyond the runs that wait for a share.
     Early(Duration),
     /// There is nothing else to take.
     Done,
 }
 
-/// What a round took.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DispatcherReport {
-    /// Attempts begun.
+    /// Attempts started.
     pub taken: usize,
 }
 
@@ -141,19 +142,19 @@ impl Dispatcher {
                 return Ok(End::Full);
             }
             if looked.read < look.limit {
-                // Nothing waits but what it passed over and what it could not take.
+                // Only skipped runs and runs that could not be taken are waiting.
                 let waiting = [looked.refused, look.full].concat();
                 self.core.places.forget_held_back(&waiting);
                 return Ok(End::Done);
             }
             if looked.taken == 0 && look.full == self.core.places.room().full {
-                // All that it read waits for something else than a share.
+                // Every run that it read waits for something other than a share.
                 return Ok(End::Done);
             }
         }
     }
 
-    /// Finds out when the next run may start that is not due yet.
+    /// Finds out when the next run that is not due yet may start.
     async fn look_later(&mut self, now: DateTime<Utc>) -> Result<(), EngineError> {
         let tags = &self.core.settings.tags.0;
         let later = self.core.store.next_available(tags, now.into()).await?;
@@ -161,14 +162,15 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Others go first for a moment, if they have clearly more room and may take it.
+    /// Whether to let other nodes go first for a moment, because they have clearly more room and
+    /// may take it.
     fn is_left_to_others(&self, run: &WaitingRun, now: DateTime<Utc>) -> bool {
         let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
         now < run.available_at.utc() + self.moment()
             && self.core.cluster.lets_others_go_first(asked)
     }
 
-    /// For so long.
+    /// How long others go first.
     fn moment(&self) -> TimeDelta {
         TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default()
     }
@@ -192,7 +194,7 @@ impl Dispatcher {
         self.has_left |= !left.is_empty();
         looked.taken = batch.len();
         if looked.taken == 0 {
-            // A commit would be news to all who follow, here and on other nodes.
+            // A commit would notify all followers, here and on other nodes.
             tx.rollback().await?;
             return Ok(looked);
         }
@@ -210,8 +212,8 @@ impl Dispatcher {
         Ok(looked)
     }
 
-    /// Leaves out the runs whose group has no room for them any more. The groups are locked, so
-    /// what is left may be taken: nobody else takes one of theirs before this transaction ends.
+    /// Leaves out runs whose group has no room for them. The groups are locked, so the remaining
+    /// runs may be taken: no other node takes runs of these groups before this transaction ends.
     async fn within_limits(
         &self,
         tx: &DatabaseTransaction,
@@ -238,11 +240,13 @@ impl Service for Dispatcher {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
         if !self.core.may_take().await? {
-            // By a wrong clock runs would be late or early. Once it is right, this is woken.
+            // With a wrong clock, runs would be late or early. This service is woken once the clock
+            // is right.
             self.next = None;
             return Ok(report);
         }
-        // Before the look at the tables: a place that is freed from now on wakes us again.
+        // Before the tables are read: a place that becomes free from now on wakes this service
+        // again.
         self.core.backlog.store(true, Ordering::Relaxed);
         self.core.group_backlog.store(true, Ordering::Relaxed);
         let end = self.take_all(now, &mut report).await?;
@@ -254,7 +258,7 @@ impl Service for Dispatcher {
             self.core.places.forget_full();
         }
         if self.core.places.room().is_held_back {
-            // A place that is freed wakes this service, too.
+            // A place that becomes free also wakes this service.
             let early = match end {
                 End::Early(pause) => TimeDelta::from_std(pause).ok().map(|pause| now + pause),
                 End::Full | End::Done => None,
@@ -267,12 +271,12 @@ impl Service for Dispatcher {
         self.core.backlog.store(false, Ordering::Relaxed);
         let backlog = self.core.store.backlog(&self.core.settings.tags.0, now.into()).await?;
         self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
-        // What is due and was not taken is being taken by another, or waits until this node, declared
-        // dead, has a new life: that wakes us.
+        // A due run that was not taken is being taken by another node, or waits until this node,
+        // declared dead, has a new life: both wake this service.
         let next = backlog.next.map(|at| at.utc());
         self.next = next.filter(|next| report.taken > 0 || *next > now);
         if std::mem::take(&mut self.has_left) {
-            // If the others do not take it, this node does.
+            // If the other nodes do not take it, this node does.
             self.next = Some(now + self.moment());
         }
         Ok(report)
@@ -288,7 +292,7 @@ impl Service for Dispatcher {
     }
 }
 
-/// What a statement leaves out for those that have their share.
+/// What a statement leaves out because of holders that have used up their share.
 fn without(full: &[Holder]) -> Without {
     let mut without = Without::default();
     for holder in full {
@@ -301,8 +305,8 @@ fn without(full: &[Holder]) -> Without {
     without
 }
 
-/// Whether a run that a fire started has waited for room until after the fire's start deadline.
-/// Once an attempt has begun, there is none any more.
+/// Whether a run that a fire started has waited for capacity beyond the fire's start deadline. Once
+/// an attempt has begun, the deadline no longer applies.
 fn is_too_late(run: &WaitingRun, now: DateTime<Utc>) -> bool {
     let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
     let jitter = run.jitter_ms.unwrap_or_default();

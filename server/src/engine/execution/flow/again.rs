@@ -1,16 +1,16 @@
-//! What of a settled run is kept when it is run again from where it failed. Pure.
+//! Which results of a settled run are kept when it is rerun from its failures. Pure.
 
 use entity::task_run;
 
 use crate::model::definition::{Definition, Graph};
 
-/// The tasks whose success is kept: those that succeeded, and before which nothing has to be done
-/// again. `last` says how a task's last attempt ended.
+/// The tasks whose success is kept: those that succeeded and depend on no task that is repeated.
+/// `last` is the state of a task's last attempt.
 pub(crate) fn kept_tasks(
     definition: &Definition,
     last: impl Fn(&str) -> Option<task_run::State>,
 ) -> Vec<&str> {
-    // What cannot be read has nothing to keep.
+    // A definition that cannot be read keeps nothing.
     let Ok(graph) = Graph::of(&definition.tasks) else { return Vec::new() };
     let mut kept = vec![false; definition.tasks.len()];
     for &index in graph.order() {
@@ -49,7 +49,7 @@ mod tests {
             ("left", Succeeded),
             ("right", Failed),
             ("join", Skipped),
-            // It ran whatever happened, and does so again.
+            // It ran unconditionally, and does so again.
             ("cleanup", Succeeded),
         ];
         let last = |name: &str| states.iter().find(|(other, _)| *other == name).map(|(_, s)| *s);

@@ -1,21 +1,22 @@
-//! Runs of several tasks: a flow. One node holds the whole run; its tasks work there side by side.
+//! Runs of several tasks: a flow. One node holds the whole run and executes its tasks concurrently.
 //!
-//! What happens next is decided by `plan`, a function from where the tasks stand to what begins,
-//! what is skipped, and whether the run waits, is parked or has settled. Nothing of a run is kept
-//! in memory that is not in its `task_run` rows: whoever takes it next reads them and goes on where
-//! they end, so what has succeeded is never done again, and what was at work is tried again.
+//! `plan` decides what happens next: a function from the state of the tasks to which ones begin,
+//! which are skipped, and whether the run waits, is parked or has settled. Nothing about a run is
+//! kept only in memory: its `task_run` rows contain everything. The next node to take the run reads
+//! them and continues from there, so a succeeded task is never repeated, and a task that was at
+//! work is tried again.
 //!
-//! Each step of a run (attempts that ended, attempts that begin, tasks that are skipped, what
-//! becomes of the run) is one write that names the hold. If the hold is gone, nothing of it is
-//! written, and the tasks here are stopped.
+//! Each step of a run (attempts that ended, attempts that begin, skipped tasks, the run's new
+//! state) is one write that names the hold. If the hold is gone, nothing is written, and the tasks
+//! here are stopped.
 //!
-//! A run of one task without a limit of its own needs none of this and does not come here.
+//! A run of one task without a time limit of its own needs none of this and does not come here.
 //!
-//! - `standing`: where a task stands, from its attempts; pure
+//! - `standing`: the state of a task, from its attempts; pure
 //! - `plan`: what happens next; pure
-//! - `results`: what tasks give back, merged; pure
-//! - `again`: what of a settled run is kept when it is run again from where it failed; pure
-//! - `conductor`: carries a run out
+//! - `results`: the merged outputs of tasks; pure
+//! - `again`: which results of a settled run are kept when it is rerun from its failures; pure
+//! - `conductor`: executes a run
 //! - `steps`: writes the steps of all runs in batches
 
 mod again;

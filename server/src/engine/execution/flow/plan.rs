@@ -1,4 +1,4 @@
-//! What happens next to a run of several tasks. Pure: from values to a plan.
+//! Decides what happens next in a run of several tasks. Pure: from values to a plan.
 
 use chrono::{DateTime, Utc};
 use entity::run;
@@ -6,12 +6,12 @@ use entity::run;
 use super::standing::TaskProgress;
 use crate::model::definition::{Definition, Graph, When};
 
-/// Why the run is not to go on here.
+/// Why the run must not continue here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// Somebody asked for it.
+    /// A user or service requested it.
     Cancelled,
-    /// The node shuts down: another may go on with the run.
+    /// The node is shutting down: another may continue the run.
     Released,
 }
 
@@ -20,52 +20,52 @@ pub(super) enum Halt {
 pub(super) struct Situation<'a> {
     pub(super) definition: &'a Definition,
     pub(super) graph: &'a Graph,
-    /// By the definition's order.
+    /// In the definition's order.
     pub(super) standings: &'a [TaskProgress],
     pub(super) now: DateTime<Utc>,
     /// When the whole run must have ended.
     pub(super) deadline: Option<DateTime<Utc>>,
     pub(super) halt: Option<Halt>,
-    /// So many tasks may be at work here at once: at least one.
+    /// How many tasks may be at work here at once: at least one.
     pub(super) room: usize,
 }
 
-/// What happens next. What it says of tasks are their places in the definition.
+/// What happens next. Tasks are given by their index in the definition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// It is not their turn, and why.
+    /// Tasks that will never run, and why.
     pub(super) skip: Vec<(usize, String)>,
-    /// They begin: the task and its attempt.
+    /// Tasks that begin: the task and its attempt.
     pub(super) begin: Vec<(usize, i32)>,
-    /// How many could begin if there were room.
+    /// How many more could begin if there were room.
     pub(super) held_back: usize,
     pub(super) next: Next,
 }
 
-/// What becomes of the run.
+/// What happens to the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Next {
-    /// Tasks are at work: look again when one ends, or then.
+    /// Tasks are at work: look again when one ends, or at this time.
     Wait { until: Option<DateTime<Utc>> },
-    /// The time of the whole run is over: the tasks at work are to be stopped.
+    /// The run's time limit has passed: the tasks at work must be stopped.
     StopTasks,
-    /// Nothing is at work: the run gives up its place until then.
+    /// Nothing is at work: the run gives up its place until this time.
     Park { until: DateTime<Utc> },
-    /// It has ended.
+    /// The run has ended.
     Settle { state: run::State, error: Option<String> },
 }
 
-/// What a task that has ended means for those behind it.
+/// What a task that has ended means for the tasks that need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearing {
     Good,
-    /// It failed, or was skipped because something before it failed.
+    /// It failed, or was skipped because a task that it needs failed.
     Broken,
-    /// It was skipped, and nothing before it had failed.
+    /// It was skipped, and no task before it had failed.
     Idle,
 }
 
-/// Decides.
+/// Decides what happens next.
 pub(super) fn plan(situation: &Situation<'_>) -> Plan {
     let mut standings = situation.standings.to_vec();
     let working = standings.iter().filter(|standing| **standing == TaskProgress::Working).count();
@@ -84,7 +84,7 @@ pub(super) fn plan(situation: &Situation<'_>) -> Plan {
     Plan { skip, begin, held_back, next }
 }
 
-/// So many tasks may be at work at once.
+/// How many tasks may be at work at once.
 fn limit(situation: &Situation<'_>) -> usize {
     let most = usize::try_from(situation.definition.max_parallel).unwrap_or(1);
     situation.room.min(most).max(1)
@@ -95,10 +95,10 @@ fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, o
         if over && situation.halt.is_none() {
             return Next::StopTasks;
         }
-        // What is due already waits for room, not for the time.
+        // A task that is already due waits for room, not for a time.
         let later = waiting_until(standings, |from| from > situation.now);
         let until = [later, situation.deadline].into_iter().flatten().min();
-        // Whoever waits for a halt to be heeded waits for nothing else.
+        // While a halt or an expired time limit is pending, nothing else is awaited.
         return Next::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
     let open = |standing: &TaskProgress| {
@@ -126,7 +126,7 @@ fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, o
         Some(until) => {
             Next::Park { until: situation.deadline.map_or(until, |deadline| until.min(deadline)) }
         }
-        // Only a definition that no command would have saved comes to this.
+        // Only a definition that no command would have saved leads here.
         None => Next::Settle {
             state: run::State::Failed,
             error: Some("its tasks wait for each other".to_owned()),
@@ -134,7 +134,7 @@ fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, o
     }
 }
 
-/// What a run says whose time is over.
+/// The error of a run whose time limit has passed.
 pub(in crate::engine) fn out_of_time(limit_ms: i64) -> String {
     format!("the run did not end within its time limit of {limit_ms} ms")
 }
@@ -155,7 +155,7 @@ fn waiting_until(
     standings.iter().filter_map(from).filter(|from| counts(*from)).min()
 }
 
-/// What every task before says, once all of them have ended.
+/// The bearing of each task that has ended, if all tasks that it needs have ended too.
 fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option<Bearing>> {
     let mut bearings = vec![None; standings.len()];
     for &index in situation.graph.order() {
@@ -173,7 +173,8 @@ fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option
     bearings
 }
 
-/// Whether the conditions of an untouched task are met. None: not all that it needs has ended.
+/// Whether the conditions of an untouched task are met; `None` if not all tasks that it needs have
+/// ended.
 fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
     let needs = situation.graph.needs(index).iter().map(|need| bearings[*need]);
     let needs = needs.collect::<Option<Vec<_>>>()?;
@@ -184,10 +185,10 @@ fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>])
     })
 }
 
-/// Skips what will never be met, and marks it so.
+/// Skips tasks whose conditions will never be met, and marks them as skipped.
 fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(usize, String)> {
     let mut skipped = Vec::new();
-    // Each comes behind what it needs: one round finds all.
+    // Each task comes after those that it needs, so one pass finds all.
     for &index in situation.graph.order() {
         if standings[index] != TaskProgress::Untouched {
             continue;
@@ -217,7 +218,7 @@ fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(us
     skipped
 }
 
-/// What could begin now, with the attempt that it would be.
+/// The tasks that could begin now, with the number of the attempt.
 fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i32)> {
     let bearings = bearings(situation, standings);
     let attempt = |index: usize| match &standings[index] {
@@ -235,8 +236,8 @@ fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i
     (0..standings.len()).filter_map(attempt).collect()
 }
 
-/// The end of a run all of whose tasks have ended: a task that failed for good makes it fail,
-/// whatever ran after it, unless the task may fail.
+/// The outcome of a run all of whose tasks have ended: a task that failed for good makes the run
+/// fail, whatever ran after it, unless the task is allowed to fail.
 fn settled(definition: &Definition, standings: &[TaskProgress]) -> Next {
     let failed =
         definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {

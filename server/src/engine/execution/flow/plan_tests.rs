@@ -40,7 +40,7 @@ fn decided(definition: &Definition, standings: &[TaskProgress]) -> Plan {
     })
 }
 
-/// One task, and one behind it under that condition.
+/// A task, and another one that depends on it under this condition.
 fn two(when: When) -> Definition {
     Definition::of(vec![task("a", &[], When::Success), task("b", &["a"], when)])
 }
@@ -60,7 +60,7 @@ fn a_condition_decides_what_follows_a_task() {
         assert_eq!(plan.begin.len(), usize::from(begins), "{when:?} {first:?}");
         assert_eq!(plan.skip.len(), usize::from(!begins), "{when:?} {first:?}");
     }
-    // While the first is at work, nothing is said about the second.
+    // While the first is at work, nothing is decided about the second.
     let plan = decided(&two(When::Always), &[TaskProgress::Working, Untouched]);
     assert_eq!((plan.begin.len(), plan.skip.len()), (0, 0));
     assert_eq!(plan.next, Next::Wait { until: None });
@@ -82,7 +82,7 @@ fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
     assert_eq!(skipped, [1, 2]);
     assert_eq!(plan.skip[1].1, "'b', which it needs, has not succeeded");
     assert_eq!(plan.begin, [(3, 1), (4, 1)]);
-    // Nothing failed: the alarm is not raised, and what waits for it is skipped without alarm.
+    // Nothing failed: the alarm is not raised, and the task that needs it is skipped silently.
     let quiet = Definition::of(vec![
         task("a", &[], When::Success),
         task("alarm", &["a"], When::Failure),
@@ -130,13 +130,13 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
     let again = |second| TaskProgress::Again { attempt: 2, from: at(second) };
     let waits = [again(130), again(120), TaskProgress::Untouched];
     assert_eq!(decided(&definition, &waits).next, Next::Park { until: at(120) });
-    // While another task is at work, it only wakes up for it.
+    // While another task is at work, the plan only wakes up for it.
     let works = [again(130), TaskProgress::Working, TaskProgress::Untouched];
     assert_eq!(decided(&definition, &works).next, Next::Wait { until: Some(at(130)) });
     let due = [again(100), again(120), TaskProgress::Untouched];
     let plan = decided(&definition, &due);
     assert_eq!((plan.begin, plan.next), (vec![(0, 2)], Next::Wait { until: Some(at(120)) }));
-    // One that is due and has no room waits for room.
+    // A task that is due but has no room waits for room.
     let full = [TaskProgress::Working, again(90), TaskProgress::Untouched];
     let one = Definition { max_parallel: 1, ..definition };
     assert_eq!(decided(&one, &full).next, Next::Wait { until: None });
@@ -156,7 +156,7 @@ fn a_run_whose_time_is_over_is_stopped_and_times_out() {
     let error = "the run did not end within its time limit of 5000 ms".to_owned();
     let timed_out = Next::Settle { state: run::State::TimedOut, error: Some(error) };
     assert_eq!(over(&[Succeeded, Untouched], None), timed_out);
-    // What ended in time, ended.
+    // A run that ended in time stays ended.
     let done = Next::Settle { state: run::State::Succeeded, error: None };
     assert_eq!(over(&[Succeeded, Succeeded], None), done);
 }
@@ -199,7 +199,7 @@ fn no_more_tasks_begin_than_there_is_room_for() {
 
 #[test]
 fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
-    // A task that is neither waiting nor ready: its need is said to be untouched for ever.
+    // A task that is neither waiting nor ready: its need stays untouched for ever.
     let definition = two(When::Success);
     let graph = Graph::of(&definition.tasks).unwrap();
     let standings = [TaskProgress::Untouched, TaskProgress::Untouched];
@@ -226,7 +226,7 @@ enum End {
     Succeeds,
     Fails,
     TimesOut,
-    /// The node dies: all that is at work is lost, and another takes the run.
+    /// The node dies: all tasks at work are lost, and another node takes the run.
     NodeDies,
     /// The node shuts down.
     Released,
@@ -280,7 +280,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A run as the tables would have it.
+/// A run as the tables would store it.
 struct Simulated {
     definition: Definition,
     graph: Graph,
@@ -313,7 +313,8 @@ impl Simulated {
         (0..self.attempts.len()).filter(|index| running(&self.attempts[*index])).collect()
     }
 
-    /// That everything a task needs has ended before it begins, and as it asks for.
+    /// Checks that everything a task needs has ended before it begins, and with the required
+    /// outcome.
     fn assert_needs(&self, index: usize) {
         use entity::task_run::State::{Failed, Succeeded, TimedOut};
         let standings = self.standings();
@@ -346,8 +347,8 @@ impl Simulated {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever the tasks and however they end, nodes dying in between: the run settles, every
-    /// task has its turn or is skipped, needs are respected, and attempts have no gaps.
+    /// Whatever the tasks and their outcomes, and even if nodes die in between: the run settles,
+    /// every task runs or is skipped, needs are respected, and attempts have no gaps.
     #[test]
     fn every_run_comes_to_its_end_and_needs_are_respected(case in cases()) {
         use entity::task_run::State::{Failed, Lost, Running, Skipped, Succeeded, TimedOut};
@@ -357,7 +358,7 @@ proptest! {
         let mut run = Simulated { definition: case.definition, graph, attempts, now: at(1_000) };
         let (mut ends, mut picks) = (case.ends.iter().cycle(), case.picks.iter().cycle());
         let mut halt = None;
-        // So often a node may die or leave; then the calm begins.
+        // How often nodes may die or leave; after that, no more faults occur.
         let mut troubles = 20;
         let mut settled = None;
         for _ in 0..10_000 {

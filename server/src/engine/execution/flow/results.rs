@@ -1,11 +1,11 @@
-//! What tasks give back, merged into the context of those behind them. Pure: from values to values.
+//! Outputs of tasks, merged into the context of later tasks. Pure: from values to values.
 
 use serde_json::{Map, Value, json};
 
 use crate::target::MAX_RESULT_BYTES;
 
-/// The context of a task: the run's own, and over it the results of the tasks before it, key by
-/// key, in the order of the definition. So it does not depend on which of two tasks ended first.
+/// A task's context: the run's own, overlaid key by key with the results of the tasks before it, in
+/// the order of the definition. So it does not depend on which of two tasks ended first.
 pub(super) fn merged(
     base: &Value,
     results: &[Option<Map<String, Value>>],
@@ -21,7 +21,7 @@ pub(super) fn merged(
     context
 }
 
-/// All that a run's tasks gave back, merged in the order of the definition.
+/// The outputs of all tasks of a run, merged in the order of the definition.
 pub(crate) fn merged_results<'a>(
     results: impl Iterator<Item = Option<&'a Map<String, Value>>>,
 ) -> Option<Value> {
@@ -33,8 +33,8 @@ pub(crate) fn merged_results<'a>(
     merged.map(Value::Object)
 }
 
-/// Whether the run's context still has room when all results are merged into it; otherwise what is
-/// wrong.
+/// Whether the run's context stays within its limit when all results are merged into it; otherwise
+/// the problem.
 pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Result<(), String> {
     let size = merged(base, results, &vec![true; results.len()]).to_string().len();
     if size <= MAX_RESULT_BYTES {
@@ -46,7 +46,7 @@ pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Resu
     ))
 }
 
-/// What templates call `tasks`: the results of the tasks before that have succeeded.
+/// The value of `tasks` in templates: the results of the preceding tasks that have succeeded.
 pub(super) fn named<'a>(
     results: impl Iterator<Item = (&'a str, bool, Option<&'a Map<String, Value>>)>,
 ) -> Value {

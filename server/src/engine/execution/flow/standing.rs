@@ -1,4 +1,4 @@
-//! Where a task stands, from its attempts. Pure: from values to values.
+//! The state of a task, from its attempts. Pure: from values to values.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{model::definition::Task, target::Target};
 
-/// An attempt as far as it decides what happens next.
+/// The part of an attempt that decides what happens next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Attempted {
     pub(super) attempt: i32,
@@ -35,19 +35,19 @@ impl Attempted {
     }
 }
 
-/// Of an output what is asked for later: bodies stay in the tables.
+/// The part of an output that is needed later: bodies stay in the tables.
 pub(super) fn gist(output: Value) -> Value {
     let Value::Object(mut members) = output else { return Value::Null };
     members.retain(|key, _| matches!(key.as_str(), "exit_code" | "status" | "result"));
     Value::Object(members)
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TaskProgress {
-    /// Nothing was done about it.
+    /// Not started.
     Untouched,
-    /// An attempt is over, and another may follow from then on.
+    /// An attempt is over, and another may follow from this time on.
     Again { attempt: i32, from: DateTime<Utc> },
     /// At work.
     Working,
@@ -55,11 +55,11 @@ pub(super) enum TaskProgress {
     Succeeded,
     /// Failed for good.
     Failed { timed_out: bool, error: String },
-    /// It was not its turn.
+    /// It will not run.
     Skipped,
 }
 
-/// Where the task of a run stands after these attempts, in their order.
+/// The state of a run's task after these attempts, given in order.
 pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskProgress {
     let Some(last) = attempts.last() else { return TaskProgress::Untouched };
     let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
@@ -68,7 +68,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
         State::Running => TaskProgress::Working,
         State::Succeeded => TaskProgress::Succeeded,
         State::Skipped => TaskProgress::Skipped,
-        // Neither was the task's own doing.
+        // Neither was caused by the task itself.
         State::Lost | State::Cancelled => again(ended),
         State::Failed | State::TimedOut => {
             let own =
@@ -85,16 +85,16 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
     }
 }
 
-/// The same instant, or the first whole millisecond behind it. The tables keep no less, and a run
-/// that waits until just before its task may begin would be taken, and given back, for nothing.
+/// Rounds up to a whole millisecond. The tables store no finer times, and a run that is parked
+/// until just before its task may begin would be taken and parked again for nothing.
 fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
     let floor = at.trunc_subsecs(3);
     if floor == at { at } else { floor + TimeDelta::milliseconds(1) }
 }
 
-/// Whether a failure is one that the task is tried again after.
+/// Whether the task is retried after this failure.
 pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool {
-    // A worker may know that it is of no use.
+    // A worker may know that a retry is useless.
     let is_final = output.is_some_and(|output| output["retry"] == false);
     let is_final = is_final && matches!(task.target, Target::Worker(_));
     !is_final
@@ -102,15 +102,15 @@ pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool
             || task.retry_on.iter().any(|condition| condition.matches(state, output)))
 }
 
-/// Uniform in `[0, 1)`, and the same for whoever asks: a node that takes the run over waits as long
-/// as the one before would have.
+/// Uniform in `[0, 1)` and deterministic: a node that takes the run over waits as long as the
+/// previous one would have.
 fn chance(run: Uuid, task: &str, attempt: i32) -> f64 {
     let mut hasher = DefaultHasher::new();
     (run.as_bytes(), task, attempt).hash(&mut hasher);
     f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
 }
 
-/// Where a task stands, as people see it.
+/// The state of a task, as shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     Waiting,
@@ -124,7 +124,7 @@ pub(crate) enum Shown {
     NotRun,
 }
 
-/// Where a task of a run stands after these attempts, in their order, as people see it.
+/// The state of a run's task after these attempts, given in order, as shown to people.
 pub(crate) fn shown(task: &Task, id: Uuid, run: run::State, rows: &[task_run::Model]) -> Shown {
     let live = run.is_live();
     let again = || {
@@ -204,7 +204,7 @@ mod tests {
             after(&[Failed, Failed, TimedOut]),
             TaskProgress::Failed { timed_out: true, error }
         );
-        // What a node lost costs the task nothing.
+        // An attempt that a node lost does not count against the task.
         assert_eq!(
             after(&[Lost, Lost, Cancelled, Lost]),
             TaskProgress::Again { attempt: 5, from: at(100) }

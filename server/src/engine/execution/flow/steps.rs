@@ -1,5 +1,5 @@
-//! Writes the steps of runs in batches: those that come while one batch commits make the next, so a
-//! commit is shared by as many as there are.
+//! Writes the steps of runs in batches: steps that arrive while one batch commits form the next, so
+//! they share a commit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use crate::{
     store::{StoreError, flows::Step},
 };
 
-/// So many steps go into one transaction.
+/// Maximum number of steps per transaction.
 const BATCH: usize = 200;
 
-/// Writes until `stop`, and then what is still on its way.
+/// Writes until `stop`, and then the remaining steps.
 pub(in crate::engine) async fn write(
     core: Arc<Core>,
     mut steps: mpsc::Receiver<Asked>,
@@ -37,7 +37,7 @@ pub(in crate::engine) async fn write(
     }
 }
 
-/// Writes what has come in until now; says how many steps that were.
+/// Writes everything that has arrived; returns the number of steps.
 pub(in crate::engine) async fn write_waiting(
     core: &Core,
     steps: &mut mpsc::Receiver<Asked>,
@@ -53,7 +53,7 @@ pub(in crate::engine) async fn write_waiting(
 async fn finish(core: &Core, asked: Vec<Asked>) {
     match tried(core, &asked).await {
         Ok(written) => answer(asked, &written),
-        // One of them is bad: the others must not suffer from it.
+        // One of them is bad: it must not affect the others.
         Err(_) => {
             for one in asked {
                 let alone = [one];
@@ -71,13 +71,13 @@ async fn finish(core: &Core, asked: Vec<Asked>) {
 
 fn answer(asked: Vec<Asked>, written: &[Written]) {
     for (asked, written) in asked.into_iter().zip(written) {
-        // Whoever asked may have given up.
+        // The requester may have stopped waiting.
         let _ = asked.answer.send(*written);
     }
 }
 
-/// Tries until the database answers: what the tasks did is known here alone. Should this process
-/// die first, recovery finds the runs.
+/// Retries until the database answers: only this process knows what the tasks did. If it dies
+/// first, recovery finds the runs.
 async fn tried(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
     let mut pause = Duration::from_millis(50);
     let renewed = core.store.renewed();

@@ -1,4 +1,4 @@
-//! What becomes of the intents of one transaction.
+//! The decisions about the intents of one transaction.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,18 +21,18 @@ use crate::{
     telemetry::TracedFire,
 };
 
-/// The intents of one transaction, decided.
+/// The decided intents of one transaction.
 #[derive(Default)]
 pub(super) struct HandoffBatch<'a> {
-    /// Runs that some of them become.
+    /// The runs that some of them become.
     pub(super) runs: Vec<NewRun>,
-    /// What each of `runs` runs.
+    /// What each of `runs` executes.
     pub(super) works: Vec<RunSource<'a>>,
-    /// Those that do not run.
+    /// Intents that do not run.
     pub(super) refused: Vec<Decided>,
 }
 
-/// What a run is of.
+/// What a run executes.
 pub(super) struct RunSource<'a> {
     /// The version of the workflow.
     pub(super) known: Arc<Known>,
@@ -40,18 +40,18 @@ pub(super) struct RunSource<'a> {
     pub(super) schedule: &'a Current,
 }
 
-/// As what intents are decided by.
+/// The inputs of the decisions about intents.
 pub(super) struct HandoffContext {
     /// The time that the nodes agree on.
     pub(super) now: DateTime<Utc>,
-    /// What recovery may still do, where it is recovery.
+    /// The limits of recovery, if it makes this hand-off.
     pub(super) limits: Option<Limits>,
     /// Whether the database was away before.
     pub(super) was_away: bool,
 }
 
 impl<'a> HandoffBatch<'a> {
-    /// Decides what becomes of each intent.
+    /// Decides about each intent.
     pub(super) async fn decide(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -75,7 +75,7 @@ impl<'a> HandoffBatch<'a> {
             let known = match core.definitions.known(&core.store, tx, key).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    // It stays an intent: recovery tries again, and gives up in the end.
+                    // It remains an intent: recovery tries again, and eventually gives up.
                     tracing::error!(fire = %intent.id, "failed to {error}");
                     continue;
                 }
@@ -88,14 +88,14 @@ impl<'a> HandoffBatch<'a> {
         Ok(batch)
     }
 
-    /// Leaves out other runs.
+    /// Drops the runs that do not match.
     pub(super) fn retain(&mut self, keep: impl Fn(&NewRun) -> bool) {
         let runs = std::mem::take(&mut self.runs).into_iter();
         let works = std::mem::take(&mut self.works);
         (self.runs, self.works) = runs.zip(works).filter(|(run, _)| keep(run)).unzip();
     }
 
-    /// Counts and traces the fires that are decided now.
+    /// Counts and traces the fires that are now decided.
     pub(super) fn report(&self, core: &Core, intents: &[Intent], handed_from: DateTime<Utc>) {
         let handed_at = core.clock.now();
         let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();

@@ -1,4 +1,4 @@
-//! What becomes of an intent as things are now: pure.
+//! Decides about an intent under the current conditions: pure.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{Reason, Verdict};
@@ -9,16 +9,17 @@ use crate::store::{
     handoffs::{Current, Decided, Intent},
 };
 
-/// What recovery may still do; nothing for a first hand-off.
+/// The limits of recovery; none for a first hand-off.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Limits {
-    /// Tries for one fire.
+    /// Maximum number of tries for one fire.
     pub(in crate::engine) attempts: i32,
-    /// Time since its claim: what is caught up on, or has waited in a buffer, may be older by far.
+    /// Maximum time since its claim: the instant itself may be far older if it was caught up on or
+    /// buffered.
     pub(in crate::engine) age: TimeDelta,
 }
 
-/// What must still be so of a schedule for its intents to run.
+/// What must still hold for a schedule for its intents to run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct SchedulePrecondition {
     version: i32,
@@ -55,7 +56,7 @@ impl From<&Queue> for SchedulePrecondition {
     }
 }
 
-/// Why an intent is not to run as things are now, if it is not.
+/// Why an intent must not run under the current conditions, if it must not.
 pub(in crate::engine) fn refusal(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
@@ -64,7 +65,7 @@ pub(in crate::engine) fn refusal(
     outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
 }
 
-/// The refusal of an intent whose schedule is not what it was.
+/// The refusal of an intent whose schedule has changed.
 fn outdated(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
@@ -95,7 +96,7 @@ fn overdue(intent: &Intent, schedule: SchedulePrecondition, now: DateTime<Utc>) 
     late.then_some(Decided { id, scheduled_at, verdict, reason, detail: None })
 }
 
-/// Whether an intent may run as things are now, and why it does or does not.
+/// Whether an intent may run under the current conditions, and why.
 pub(super) fn decide(
     intent: &Intent,
     schedule: Option<&Current>,
@@ -106,7 +107,7 @@ pub(super) fn decide(
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
-    // What recovery gives up was promised: it is abandoned, not skipped.
+    // A fire that recovery gives up was promised, so its verdict is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
     if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
@@ -127,15 +128,15 @@ pub(super) fn decide(
     Ok(match recovery {
         Some(_) => Reason::Recovered,
         None if intent.waited => Reason::Buffered,
-        // What its claim decided, however long the hand-off took.
+        // The claim's decision holds, however long the hand-off took.
         None if intent.made_up_for.is_some() => Reason::CaughtUp,
         None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
         None => Reason::OnTime,
     })
 }
 
-/// What a fire that starts says beside its reason. `was_away` is set where the database failed
-/// while it was handed over.
+/// The detail of a fire that starts, beside its reason. `was_away`: the database failed during the
+/// hand-off.
 pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<String> {
     let claimed_in_time = intent.claimed_at.utc() - intent.due_at.utc() <= ON_TIME;
     if reason != Reason::Late || !claimed_in_time {
@@ -148,9 +149,9 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
     Some(text.to_owned())
 }
 
-/// Whether a fire would start after its deadline. That counts from when the fire was to run: for
-/// the late run of a catch-up, which is due only now, from the latest moment that the jitter
-/// allowed.
+/// Whether a fire would start after its deadline. The deadline counts from the time for which the
+/// fire was planned; for a late catch-up run, which is due only now, from the latest moment that
+/// the jitter permitted.
 pub(in crate::engine) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(late, Reason::Late);
         let said = detail(&intent(), late, true).unwrap();
         assert!(said.contains("the database was away"), "{said}");
-        // Its claim was late already, and knew why.
+        // Its claim was already late, and recorded why.
         let detail_of = Intent {
             claimed_at: after(60).into(),
             detail: Some("no scheduler was running".to_owned()),
@@ -280,7 +281,7 @@ mod tests {
         // With a jitter of four seconds.
         assert!(!late(4, 34));
         assert!(late(4, 35));
-        // Made up for after an hour, due at once.
+        // Caught up on after an hour, due at once.
         assert!(late(3_600, 3_600));
         assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
     }

@@ -1,10 +1,10 @@
-//! The hand-off: phase 2 of a fire. Intents that this node owns become runs; those that can start
-//! at once do so in the same transaction.
+//! The hand-off: phase 2 of a fire. Intents that this node owns become runs; runs that can start at
+//! once do so in the same transaction.
 //!
-//! - `decision`: what becomes of an intent; pure
-//! - `run`: the run that it becomes; pure
-//! - `batch`: what becomes of the intents of one transaction
-//! - `start`: those of its runs that start here
+//! - `decision`: decides about an intent; pure
+//! - `run`: the run that an intent becomes; pure
+//! - `batch`: the decisions about the intents of one transaction
+//! - `start`: starts the runs that have a place here
 
 mod batch;
 mod decision;
@@ -38,23 +38,23 @@ use crate::{
     store::{handoffs::Intent, holds::RunLease},
 };
 
-/// Recovery at work.
+/// The context of a hand-off by recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovering {
-    /// What it may still do.
+    /// The limits of recovery.
     pub(in crate::engine) limits: Limits,
-    /// The term under which it does so.
+    /// The lease term under which it runs.
     pub(in crate::engine) tenure: LeaseTerm,
 }
 
-/// What became of intents.
+/// The results of handing over intents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedOver {
-    /// Started here.
+    /// Runs started here.
     pub(crate) started: usize,
-    /// Queued for whoever has room.
+    /// Runs queued for any node with room.
     pub(crate) queued: usize,
-    /// Not run, with a verdict.
+    /// Intents that were not run, with a verdict.
     pub(crate) refused: usize,
 }
 
@@ -66,15 +66,15 @@ impl AddAssign for HandedOver {
     }
 }
 
-/// A hand-off that fails is tried this often, for about a minute: longer than a fail-over takes.
-/// Then the intents are left to recovery.
+/// Maximum number of tries of a hand-off, over about a minute: longer than a fail-over takes. After
+/// that, the intents are left to recovery.
 const TRIES: u32 = 64;
-/// Between two tries lies so much time at most.
+/// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
-/// does not hold up the others, nor does one intent that the database refuses: it is separated from
-/// them by halves.
+/// Hands over `intents`, all of them owned by this node, one batch per transaction. A failed batch
+/// does not hold up the others, nor does an intent that the database refuses: bisection isolates
+/// it.
 pub(in crate::engine) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
@@ -91,7 +91,7 @@ pub(in crate::engine) async fn hand_over(
             Ok(more) => handed += more,
             Err(error) if error.is_refusal() => {
                 if let Err(one) = parts.split(part) {
-                    // It stays an intent: recovery tries again, and gives up in the end.
+                    // It remains an intent: recovery tries again, and eventually gives up.
                     let fire = intents[one].id;
                     tracing::error!(%fire, "failed to hand over a fire: {error}");
                 }
@@ -147,7 +147,7 @@ async fn try_hand_over(
     let linked = core.store.start_fires_if_pending(&tx, &batch.runs, now.into()).await?;
     core.store.decide_fires_if_pending(&tx, &batch.refused, now.into()).await?;
     batch.retain(|run| linked.contains(&run.id));
-    // As late as can be: by now short runs of the batch before may have ended.
+    // As late as possible: short runs of the previous batch may have ended by now.
     let places = batch.place(core);
     core.store.insert_fired_runs(&tx, &batch.runs, node, now.into()).await?;
     let starting = batch.runs.iter().filter(|run| run.start.is_some());
@@ -172,7 +172,7 @@ async fn try_hand_over(
     Ok(handed)
 }
 
-/// The first attempt of a run, held by this node.
+/// The hold of a run's first attempt on this node.
 fn first_hold(run_id: Uuid, node_id: Uuid) -> RunLease {
     RunLease { run_id, attempt: 1, node_id, epoch: 1 }
 }

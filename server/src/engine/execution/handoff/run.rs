@@ -1,4 +1,4 @@
-//! The run that an intent becomes, and how whoever receives it knows it again: pure.
+//! The run that an intent becomes, and the key by which its receiver recognises it: pure.
 
 use chrono::{DateTime, Utc};
 use entity::fire::Reason;
@@ -9,7 +9,7 @@ use crate::{
     store::handoffs::{Current, Intent, NewRun},
 };
 
-/// The run, not started yet and with nothing told of it.
+/// The run, not started yet and not yet reported.
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &Current,
@@ -45,11 +45,11 @@ pub(super) fn new_run(
     }
 }
 
-/// What a context says when recovery sends it.
+/// The keys that recovery adds to a context.
 const RECOVERY_KEYS: [&str; 4] =
     ["is_recovery", "original_scheduled_time", "recovery_attempt_time", "execution_id"];
 
-/// Tells the tasks that recovery sends them.
+/// Marks the context so that tasks can see that recovery started them.
 pub(crate) fn mark_recovery(
     context: &mut Value,
     execution: uuid::Uuid,
@@ -67,7 +67,7 @@ pub(crate) fn mark_recovery(
     }
 }
 
-/// Takes that away again: a run that repeats a recovered one was not recovered itself.
+/// Removes these marks: a run that repeats a recovered one was not itself recovered.
 pub(crate) fn unmark_recovery(context: &mut Value) {
     if let Value::Object(map) = context {
         for key in RECOVERY_KEYS {
@@ -76,7 +76,7 @@ pub(crate) fn unmark_recovery(context: &mut Value) {
     }
 }
 
-/// How a receiver recognises that it was sent the same fire before: the same over all attempts.
+/// The key by which a receiver recognises a repeated fire: the same for all attempts.
 pub(crate) fn idempotency_key(schedule: uuid::Uuid, scheduled_at: DateTime<Utc>) -> String {
     let seconds = scheduled_at.timestamp();
     match scheduled_at.timestamp_subsec_millis() {

@@ -23,11 +23,11 @@ use crate::{
     target::Invocation,
 };
 
-/// So many runs are begun before others on this thread have their turn: the claim of the next batch
-/// is one of them, and the database has nothing to do until it goes on.
+/// How many runs are started before other tasks on this thread get a turn: the claim of the next
+/// batch is one of them, and the database is idle until it continues.
 const BEGUN_AT_ONCE: usize = 64;
 
-/// What the runs of a batch begin with, once they are committed.
+/// What the runs of a batch start with, once they are committed.
 pub(super) struct RunStart<'a> {
     /// This node.
     pub(super) node: Uuid,
@@ -35,15 +35,15 @@ pub(super) struct RunStart<'a> {
     pub(super) now: DateTime<Utc>,
     /// One for each run that starts here.
     pub(super) places: Vec<Option<HeldPlace>>,
-    /// Attempts that are not this node's any more.
+    /// Attempts that are no longer this node's.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl HandoffBatch<'_> {
-    /// Marks those runs as started that may start in this transaction and for which there is a
-    /// place; gives the places, one for each of these runs. The dispatcher alone starts runs of a
-    /// group: it keeps their limit and their order. And what a life that was declared dead started
-    /// would be taken from it at once.
+    /// Marks as started those runs that may start in this transaction and for which there is a
+    /// place; returns the places, one for each of them. Only the dispatcher starts runs of a group:
+    /// it enforces their limit and order. If this node's life was declared dead, nothing starts:
+    /// another node would take the run from it at once.
     pub(super) fn place(&mut self, core: &Core) -> Vec<Option<HeldPlace>> {
         let may = |RunSource { known, schedule }: &RunSource<'_>| {
             schedule.group_id.is_none()

@@ -1,4 +1,4 @@
-//! What becomes of a stray attempt. Pure: from values to values.
+//! Decides about a stray attempt. Pure: from values to values.
 
 use chrono::{DateTime, Utc};
 use entity::{Timestamp, fire, run, task_run};
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What recovery does about an orphaned run.
+/// What recovery does with an orphaned run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     TakeOver,
@@ -56,8 +56,8 @@ pub(super) fn orphaned(fate: Fate, now: DateTime<Utc>) -> Decision {
     }
 }
 
-/// Of a run of several tasks whose node does not bring them to an end: what was at work has timed
-/// out, and whoever takes the run next decides what follows from that.
+/// For a run of several tasks whose node does not finish it: the task at work has timed out, and
+/// the next node to take the run decides what follows.
 pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
     Decision {
         task_state: task_run::State::TimedOut,
@@ -79,7 +79,7 @@ pub(super) fn hold(stray: &Stray) -> RunLease {
 }
 
 pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
-    // By two nodes' clocks, perhaps.
+    // Possibly by the clocks of two nodes.
     let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
     Settlement {
         hold: hold(stray),

@@ -1,4 +1,5 @@
-//! Whom recovery spares when it comes back itself. Pure: from instants to an answer.
+//! Decides when recovery spares other nodes after it was away itself. Pure: from instants to an
+//! answer.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +8,21 @@ use std::time::{Duration, Instant};
 /// work they had done but not yet written would be repeated. So a recovery whose own rounds show
 /// that it was away gives the other nodes time to send a heartbeat.
 ///
-/// Rounds alone say so, and not that the last one is long ago: a machine that was suspended, or
-/// whose clock was stepped, has missed nothing that the others said meanwhile.
+/// Only failed or slow rounds show this, not a long time since the last round: a machine that was
+/// suspended, or whose clock was stepped, missed no heartbeat of the others in the meantime.
 #[derive(Debug)]
 pub(super) struct Grace {
-    /// It lasts so long.
+    /// How long a grace period lasts.
     span: Duration,
-    /// A round that takes longer was kept waiting.
+    /// A round that takes longer than this was kept waiting.
     longest: Duration,
     last: Last,
     began: Instant,
-    /// When the last one ended, or will.
+    /// When the last grace period ended, or will end.
     until: Option<Instant>,
 }
 
-/// How the last round went.
+/// The result of the last round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
     Well,
@@ -39,8 +40,8 @@ impl Grace {
         self.began = now;
     }
 
-    /// The round has reached the database. A time that began while that was away would be over when
-    /// it is back.
+    /// Called when the round has reached the database. A grace period that began while the database
+    /// was away would be over when it returns.
     pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
             Last::Well => false,
@@ -51,13 +52,13 @@ impl Grace {
         }
     }
 
-    /// Whether in this round nobody is to be declared dead.
+    /// Whether no node may be declared dead in this round.
     pub(super) fn spares(&self, now: Instant) -> bool {
         let is_on = self.until.is_some_and(|until| now < until);
         is_on || self.is_slow(now) && self.may_begin_again(now)
     }
 
-    /// The round has ended; `was_away` if it could not reach the database.
+    /// Called at the end of a round; `was_away` if it could not reach the database.
     pub(super) fn round_ended(&mut self, now: Instant, was_away: bool) {
         self.last = match (was_away, self.is_slow(now)) {
             (true, _) => Last::Failed,
@@ -70,9 +71,9 @@ impl Grace {
         now.saturating_duration_since(self.began) > self.longest
     }
 
-    /// Where each round is slow or fails, the dead must be found all the same: after a grace the
-    /// next one is as far away as it is long. An outage that makes heartbeats expire, which takes
-    /// twice as long as a grace, is over after that.
+    /// Even if every round is slow or fails, dead nodes must be found: the next grace period may
+    /// begin only after a gap of its own length. An outage that makes heartbeats expire lasts twice
+    /// as long as a grace period, so it outlasts that gap.
     fn may_begin_again(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| now >= until + self.span)
     }
@@ -116,7 +117,7 @@ mod tests {
     fn the_time_begins_when_the_database_is_there_again() {
         let start = Clock::system().instant();
         let mut grace = Grace::new(SPAN, LONGEST, start);
-        // It is away for as long as a heartbeat lasts: no round comes so far as to ask.
+        // It is away for as long as a heartbeat is valid: no round gets as far as the check.
         for number in 0..6 {
             grace.round_begins(start + second(5 * number));
             grace.round_ended(start + second(5 * number + 1), true);
@@ -124,7 +125,7 @@ mod tests {
         let back = start + second(31);
         grace.round_begins(back);
         grace.reached(back);
-        // Nobody is silent for long enough to be asked about in this round.
+        // No node has been silent for long enough to be checked in this round.
         grace.round_ended(back, false);
         grace.round_begins(back + second(14));
         grace.reached(back + second(14));
@@ -183,7 +184,7 @@ mod tests {
         let first = start + second(40);
         grace.round_begins(first);
         grace.reached(first);
-        // It begins in the middle of that grace and lasts for twice as long.
+        // It begins in the middle of that grace period and lasts twice as long.
         grace.round_ended(first + second(1), true);
         let second_end = first + second(1 + 30);
         grace.round_begins(second_end);

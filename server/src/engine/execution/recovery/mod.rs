@@ -1,24 +1,25 @@
-//! Recovery: finds what was promised and is not on its way, and brings it back on its way or says
-//! that it was given up. Four conditions, kept apart:
+//! Recovery: finds promised work that is not in progress, and either restarts it or records that it
+//! was given up. It distinguishes four conditions:
 //!
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
 //!   continues on another node. The same applies to a run that the tables assign to this node but
 //!   this node does not know: the commit succeeded, but its answer was lost;
-//! - an **overrun** has outlived every limit: its own node ends it, and if that does not, any other;
+//! - an **overrun** has outlived every limit: its own node ends it, or else any other node;
 //! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
-//! - a run **waits too long** when its start deadline, or the time of the whole run, is over and no
-//!   node can take it.
+//! - a run **waits too long** when its start deadline or its own time limit has passed and no node
+//!   can take it.
 //!
 //! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
 //! looks claims it.) A live run is never fired again, however long it runs. Recovery attempts are
 //! counted in columns, so a restart does not reset the count.
 //!
-//! - `fate`: what becomes of a stray attempt; pure
-//! - `grace`: whom it spares when it comes back itself; pure
+//! - `fate`: decides about a stray attempt; pure
+//! - `grace`: spares other nodes after this one was away itself; pure
 //! - `overruns`: attempts that outlived every limit
-//! - `parts`: what of a round failed
-//! - `waiting`: what waits for a node beyond its time
-//! - `watch`: for how long attempts on other nodes are overdue, by the clock that nobody steps; pure
+//! - `parts`: collects the failures of a round's parts
+//! - `waiting`: runs that have waited for a node for too long
+//! - `watch`: how long attempts on other nodes have been overdue, by the local monotonic clock;
+//!   pure
 
 mod fate;
 mod grace;
@@ -60,7 +61,7 @@ use crate::{
     telemetry::Recovery as What,
 };
 
-/// Looks for what was lost.
+/// Finds lost work.
 #[derive(Debug)]
 pub(in crate::engine) struct Recovery {
     core: Arc<Core>,
@@ -68,7 +69,7 @@ pub(in crate::engine) struct Recovery {
     watch: Watch,
 }
 
-/// What a round found.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
     /// Nodes declared dead.
@@ -83,12 +84,12 @@ pub struct RecoveryReport {
     pub abandoned: usize,
     /// Runs that waited in the queue until after their start deadline.
     pub late: usize,
-    /// Runs whose time was over while they waited for a node again.
+    /// Runs whose time limit passed while they waited for another attempt.
     pub timed_out: usize,
 }
 
 impl RecoveryReport {
-    /// Logs what the round took over: one line, however much that was.
+    /// Logs what the round recovered: one line, however much that was.
     fn tell(&self) {
         let Self { orphans, overruns, lost_handoffs, abandoned, .. } = *self;
         if orphans + overruns + lost_handoffs + abandoned > 0 {
@@ -113,9 +114,10 @@ impl Recovery {
         Self { core, grace, watch: Watch::default() }
     }
 
-    /// Disowns the attempts that the tables give to this node and that it does not know. First the
-    /// tables are read, then memory: what is given to it is known before the tables say so, until
-    /// they say that it has ended, and what has ended meanwhile is not written.
+    /// Disowns attempts that the tables assign to this node but that it does not know. It reads the
+    /// tables first, then memory: memory knows an attempt from before the tables assign it until
+    /// after they say that it has ended, and an attempt that has ended in the meantime is not
+    /// written.
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
@@ -127,7 +129,7 @@ impl Recovery {
         let tx = core.store.begin().await?;
         let disowned = core.store.disown_if_held(&tx, &unknown).await?;
         core.store.commit(tx).await?;
-        // Most of the time none: what has ended since the tables were read is nobody's loss.
+        // Usually none: an attempt that has ended since the tables were read is not lost.
         if disowned > 0 {
             tracing::warn!(
                 attempts = disowned,
@@ -175,8 +177,8 @@ impl Recovery {
                     recovered.push((stray.id, context));
                 }
                 Fate::Abandon(reason) => {
-                    // A retry names the fire of the run that it repeats, a backfill's run the row of
-                    // its instant: their verdicts stand.
+                    // A retry names the fire of the run that it repeats, and a backfill's run the
+                    // row of its instant: their verdicts stand.
                     if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
                         abandoned.push(Decided {
@@ -210,8 +212,8 @@ impl Recovery {
         Ok(strays.len() as u64 == BATCH)
     }
 
-    /// Settles strays whose hold is still theirs, and ends whatever was at work for them: of a run
-    /// of several tasks that may be several attempts.
+    /// Settles stray attempts that still have their hold, and ends everything that was at work for
+    /// them: for a run of several tasks, these may be several attempts.
     async fn settle(
         &self,
         tx: &DatabaseTransaction,
@@ -228,7 +230,7 @@ impl Recovery {
         Ok(held)
     }
 
-    /// Tells the metrics which runs have ended by this: nobody else will.
+    /// Counts in the metrics the runs that this ended: nothing else will.
     fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<RunLease>) {
         let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
         for settled in settlements {
@@ -257,7 +259,7 @@ impl Recovery {
             tx.rollback().await?;
             return Ok(false);
         }
-        // Counted before it is tried: a hand-off that kills the node must not be tried for ever.
+        // Counted before the try: a hand-off that kills the node must not be tried for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
@@ -267,13 +269,14 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
-    /// An intent without a run that somebody has had since before is lost, although its owner lives.
+    /// An intent without a run that was claimed before this time is lost even if its owner is
+    /// alive.
     fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
         now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
     }
 
-    /// Looks whether there is anything to do.
+    /// Checks whether there is anything to do.
     async fn astray(&self, now: DateTime<Utc>) -> Result<Astray, EngineError> {
         let core = &self.core;
         let (node, expiry) = (core.node_id().await, core.settings.heartbeat_expiry);
@@ -290,7 +293,8 @@ impl Recovery {
 
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let (mut report, mut parts) = (RecoveryReport::default(), Parts::default());
-        // Only the node itself can tell what it does not know, and for how long it has worked.
+        // Only the node itself knows which attempts it does not know, and how long it has worked on
+        // others.
         if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
             self.grace.reached(self.core.clock.instant());
         }
@@ -307,8 +311,8 @@ impl Recovery {
         parts.end(report)
     }
 
-    /// What one node does for all. What fails in one part must not keep the others from theirs: it
-    /// may fail in each round.
+    /// Recovery that one node does for all. A failure in one part must not block the others: it may
+    /// recur in each round.
     async fn recover_for_all(
         &mut self,
         now: DateTime<Utc>,
@@ -318,16 +322,16 @@ impl Recovery {
         let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
         let mut astray = looked.unwrap_or(Astray::ANY);
-        // After a step of the database's clock its heartbeats do not tell who is silent.
+        // After a step of the database's clock, its heartbeats do not show which nodes are silent.
         let silent = self.core.cluster.silent(self.core.clock.instant());
         if astray.orphans || !silent.is_empty() {
             let taken = caught(self.take_over_all(&tenure, now, report)).await;
             parts.done("orphaned runs", taken);
-            // What a dead node had claimed is lost by that.
+            // This makes the claims of a dead node lost.
             let looked = parts.done("look", self.astray(now).await);
             astray = looked.unwrap_or(Astray::ANY);
         }
-        // What has ended during an outage, too, its node has yet to write.
+        // Attempts that ended during an outage have yet to be written by their nodes.
         if astray.overruns
             && !self.grace.spares(self.core.clock.instant())
             && self.goes_on(&mut tenure, parts).await
@@ -352,8 +356,8 @@ impl Recovery {
         lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
     }
 
-    /// Whether this node does it still. A part that took long must not cost the next ones their
-    /// term, round after round.
+    /// Whether this node still has the lease; renews it. A slow part must not cost the later ones
+    /// their term, round after round.
     async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut Parts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
@@ -373,7 +377,8 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // What only looks old, as the database's clock was stepped, was not silent for long.
+        // A heartbeat that only looks old, because the database's clock was stepped, does not mean
+        // a long silence.
         let living = self.core.store.living_nodes().await?;
         self.core.cluster.watch(&living, self.core.clock.instant());
         while self.take_over_orphans(tenure, now, report).await? {}
@@ -385,7 +390,7 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // What is counted as tried must be tried: each batch has a whole term.
+        // A counted try must actually be made, so each batch has a whole term.
         while let Some(tenure) = self.lead().await?
             && self.hand_over_lost(&tenure, now, report).await?
         {}

@@ -1,10 +1,11 @@
-//! Attempts that outlived every limit: their timeout, the time to be killed in and a margin.
+//! Attempts that outlived every limit: their timeout, the time allowed for killing them, and a
+//! margin.
 //!
-//! How long an attempt has been at work is a duration, and durations are the monotonic clock's. So a
-//! node ends its own attempts by its own clock, and needs no other one for it. It may be stuck itself
-//! while its heart beats: then others do it, once they have watched the attempt for as long as its
-//! whole limit after its deadline on the database's clock. That is late, by as much as the limit
-//! again, and never wrong: no step of the database's clock ends what is alive.
+//! How long an attempt has been at work is a duration, and durations are measured by the monotonic
+//! clock. So a node ends its own attempts by its own clock alone. If a node is stuck but still
+//! sends heartbeats, other nodes end its attempts, once they have watched an attempt for its whole
+//! limit after its deadline on the database's clock. That is late by up to the limit, but never
+//! wrong: no step of the database's clock ends a live attempt.
 
 use std::collections::HashMap;
 
@@ -31,15 +32,15 @@ use crate::{
     target::{Noop, Target},
 };
 
-/// So many of others are watched, the oldest runs first. Those behind them have their turn when
-/// these have ended.
+/// Maximum number of other nodes' attempts that are watched, oldest runs first. Later ones follow
+/// when these have ended.
 const MAX_WATCHED: u64 = 10_000;
-/// So many are ended in one transaction.
+/// Maximum number of attempts ended in one transaction.
 const TOGETHER: usize = 500;
 
 impl Recovery {
-    /// Ends what this node has worked on for too long. What has ended during an outage is at work
-    /// until its lines are written: after one that has its time.
+    /// Ends this node's attempts that took too long. An attempt that ended during an outage counts
+    /// as at work until its lines are written, so it gets time for that after the outage.
     pub(super) async fn end_own_overruns(
         &self,
         now: DateTime<Utc>,
@@ -53,7 +54,7 @@ impl Recovery {
         for some in outlived.chunks(TOGETHER) {
             let tx = core.store.begin().await?;
             let mut strays = core.store.lock_if_held(&tx, some).await?;
-            // What has ended meanwhile, its settlement is on its way.
+            // If one has ended in the meantime, its settlement is on the way.
             let still = core.outlived();
             strays.retain(|stray| still.contains(&hold(stray)));
             self.time_out_locked(tx, &strays, now, report).await?;
@@ -61,7 +62,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Ends what other nodes that live do not bring to an end themselves.
+    /// Ends attempts that other live nodes do not end themselves.
     pub(super) async fn end_overruns(
         &mut self,
         tenure: &LeaseTerm,
@@ -123,7 +124,7 @@ impl Recovery {
         core.store.commit(tx).await?;
         self.count_ended(strays, &settlements, &ended);
         report.overruns += ended.len();
-        // Those that are ours are stopped: their outcome would be refused anyway.
+        // This node's own attempts among them are stopped: their outcome would be refused anyway.
         core.registry.stop(StopReason::Lost, |hold| ended.contains(hold));
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
@@ -142,7 +143,7 @@ impl Recovery {
         let core = &self.core;
         let key = (stray.workflow_id, stray.workflow_version);
         let known = core.definitions.known(&core.store, tx, key).await?;
-        // Without its definition nobody could carry out another attempt.
+        // Without its definition, no node could execute another attempt.
         let nothing = Task::new("main", Target::Noop(Noop::default()));
         let (task, max_attempts) = match &known {
             Ok(known) if known.is_flow() => return Ok(settlement(stray, stuck(now), now)),

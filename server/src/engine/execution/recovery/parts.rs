@@ -1,4 +1,4 @@
-//! What of a round failed. Pure: from answers to an answer.
+//! Collects the failures of a round's parts. Pure: from answers to an answer.
 
 use crate::engine::EngineError;
 
@@ -9,7 +9,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Takes down how a part went; gives what it was asked for, if it did not fail.
+    /// Records the result of a part; returns its value, if it did not fail.
     pub(super) fn done<T>(
         &mut self,
         name: &'static str,
@@ -24,7 +24,7 @@ impl Parts {
         }
     }
 
-    /// How the round went: well, if no part failed.
+    /// The result of the round: success if no part failed.
     pub(super) fn end<R>(self, report: R) -> Result<R, EngineError> {
         if self.failed.is_empty() { Ok(report) } else { Err(EngineError::Parts(self.failed)) }
     }

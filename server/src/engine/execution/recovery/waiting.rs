@@ -1,6 +1,6 @@
-//! What waits for a node beyond its time. Whoever takes a run sees that it comes too late for its
-//! start deadline, or that the time of the whole run is over; while nobody can take it, for want of
-//! a free place, of a node with its tags or of room in its group, that is seen here.
+//! Runs that have waited for a node for too long. A node that takes a run notices that its start
+//! deadline or its time limit has passed. While no node can take it, for want of a free place, a
+//! node with its tags or room in its group, it is noticed here.
 
 use chrono::{DateTime, Utc};
 use entity::{fire, run};
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Recovery {
-    /// Skips what has waited in the queue until after its start deadline.
+    /// Skips runs that have waited in the queue until after their start deadline.
     pub(super) async fn skip_all_late(
         &self,
         tenure: &LeaseTerm,
@@ -26,7 +26,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Ends what waits for a node again although the time of the whole run is over.
+    /// Ends runs that wait for another attempt although their time limit has passed.
     pub(super) async fn time_out_all(
         &self,
         tenure: &LeaseTerm,
@@ -66,14 +66,13 @@ impl Recovery {
         Ok(late.len() as u64 == BATCH)
     }
 
-    /// How long those runs may take in all that wait for a node again, by the versions of their
-    /// workflows.
+    /// The time limits of the runs that wait for another attempt, by workflow version.
     async fn allowed(&self, now: DateTime<Utc>) -> Result<Vec<Allowed>, EngineError> {
         let core = &self.core;
         let mut allowed = Vec::new();
         for key in core.store.versions_that_wait_again(now.into()).await? {
             let known = core.definitions.known(&core.store, core.store.read(), key).await?;
-            // Whoever takes a run whose definition cannot be read says so.
+            // If the definition cannot be read, the node that takes the run reports it.
             if let Ok(known) = known
                 && let Some(limit_ms) = known.definition.timeout_ms
             {
@@ -83,7 +82,8 @@ impl Recovery {
         Ok(allowed)
     }
 
-    /// Ends runs whose time is over while they wait for a node again. Nothing is at work for them.
+    /// Ends runs whose time limit has passed while they wait for another attempt. None of their
+    /// tasks is at work.
     async fn time_out(
         &self,
         tenure: &LeaseTerm,

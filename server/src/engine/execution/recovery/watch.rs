@@ -1,5 +1,5 @@
-//! For how long attempts on other nodes are overdue, by this node's own monotonic clock. Pure: from
-//! rows and instants to an answer.
+//! How long attempts on other nodes have been overdue, by this node's own monotonic clock. Pure:
+//! from rows and instants to an answer.
 
 use std::{
     collections::HashMap,
@@ -9,26 +9,26 @@ use std::{
 
 use crate::store::recoveries::Overdue;
 
-/// The overdue attempts of others, since this node has seen them first.
+/// Overdue attempts of other nodes, with the time when this node first saw each.
 ///
-/// A hard deadline is written by the database's clock and compared with it. When that is stepped
-/// forward, whatever is at work anywhere is overdue at once. But an attempt that is there, under one
-/// hold and one deadline, at both ends of a time that is as long as its limit has been at work for
-/// that long, however the database's clock went.
+/// A hard deadline is written by the database's clock and compared with it. When that clock is
+/// stepped forward, every attempt everywhere is overdue at once. But an attempt that exists, under
+/// the same hold and deadline, at both ends of a period as long as its limit has been at work for
+/// that long, whatever the database's clock did.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     seen: HashMap<Overdue, Instant>,
 }
 
 impl Watch {
-    /// Takes down all that are overdue.
+    /// Records all overdue attempts.
     pub(super) fn look(&mut self, overdue: impl IntoIterator<Item = Overdue>, now: Instant) {
         let before = mem::take(&mut self.seen);
         let since = |overdue: &Overdue| before.get(overdue).copied().unwrap_or(now);
         self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
     }
 
-    /// Those that were overdue for as long as their `limit`, if there is one.
+    /// The attempts that have been overdue for as long as their `limit`, if they have one.
     pub(super) fn outlived(
         &self,
         now: Instant,

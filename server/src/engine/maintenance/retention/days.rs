@@ -1,4 +1,4 @@
-//! Which partitions to make and which to drop.
+//! Which partitions to create and which to drop.
 
 use entity::Timestamp;
 
@@ -7,29 +7,30 @@ use crate::store::{
     retention::{Layout, Stretch},
 };
 
-/// So many days are there in advance: a server that cannot make any for a week goes on as before.
+/// How many days are created in advance: a server that cannot create any for a week continues as
+/// before.
 const AHEAD_DAYS: i64 = 7;
-/// A table has about so many partitions at the most: each costs a little whenever all are looked
-/// at. History that is kept for longer than as many days lies in longer stretches.
+/// The approximate maximum number of partitions of a table: each one costs a little whenever all
+/// are searched. If history is kept for more days than this, a partition covers several days.
 const MAX: i32 = 60;
-/// The widest that is made ahead, of history that is kept for ten years.
+/// The widest stretch created in advance, for history that is kept for ten years.
 const WIDEST: i64 = 61;
 
-/// A stretch to be made.
+/// A stretch to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct New {
     pub(super) stretch: Stretch,
-    /// Whether it is made of all that the partition beyond holds.
+    /// Whether it is created from everything that the overflow partition holds.
     pub(super) seal: bool,
 }
 
-/// The stretches to be made, in order.
+/// The stretches to create, in order.
 pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New> {
     let today = day_of(now.0);
     let mut made = Vec::new();
     let mut from = layout.beyond;
     if from <= today {
-        // The days ran out, or there were none yet: what is written now lies beyond.
+        // There is no partition for today: current rows are in the overflow partition.
         let to = today + DAY_MS;
         made.push(New { stretch: Stretch { from, to }, seal: true });
         from = to;
@@ -42,14 +43,15 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     made
 }
 
-/// The stretches that ended a day before `last`, oldest first. In that day most of what began in
-/// them has settled: what has not would have to be moved.
+/// The stretches that ended a day before `last`, oldest first. Within that day, most of what began
+/// in them has settled: the rest would have to be moved.
 pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<Stretch> {
     layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
 }
 
-/// Where the days begin that stay when those have gone: what is in them goes with them, and not
-/// row by row. In a stretch that was made of all that was there before, years perhaps, it may.
+/// The start of the days that remain after these are dropped: rows before it are removed with their
+/// partition, not one by one. A stretch that was created from all earlier history may span years,
+/// so its rows may be deleted individually.
 pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
     let first = layout.stretches.iter().find(|stretch| !is_over(stretch, last));
     match first {

@@ -8,18 +8,18 @@ use crate::{
     model::Retention,
 };
 
-/// Does a round again and again, on one node at a time.
+/// Repeats rounds, on one node at a time.
 #[derive(Debug)]
 pub(in crate::engine) struct Keeper {
     core: Arc<Core>,
     settings: Retention,
-    /// Whether a change of partitions waits to be tried again.
+    /// Whether a change of partitions waits to be retried.
     is_postponed: bool,
 }
 
-/// Whoever has this lease does the rounds.
+/// The node that holds this lease runs the rounds.
 pub const LEASE: &str = "retention";
-/// What was not granted is tried again so soon.
+/// The pause before a change that was not granted is retried.
 const SOON: Duration = Duration::from_secs(30);
 
 impl Keeper {

@@ -1,18 +1,18 @@
-//! Retention: history goes when it is old enough, and what nothing needs any more goes with it.
+//! Retention: removes history that is old enough, and everything that is no longer needed with it.
 //!
-//! Nothing that will still change is ever removed, however old it is; the age of a row counts from
-//! when it was settled. One node at a time does it, so that two do not get in each other's way;
-//! if two did, one would find nothing left.
+//! Nothing that can still change is ever removed, however old it is; a row's age counts from when
+//! it was settled. One node at a time does this, so that two do not interfere; if two did, one
+//! would find nothing left.
 //!
-//! On PostgreSQL the days ahead are made here, and a day goes as a whole when whoever keeps history
-//! the longest has kept it long enough; what others keep for less is deleted before, in chunks.
-//! On SQLite all is deleted in chunks. A chunk holds the writer for 50 ms at the most,
-//! and between two of them whoever waits for the writer goes first.
+//! On PostgreSQL, partitions for the coming days are created here, and a day is dropped as a whole
+//! when the longest retention period has passed; history with a shorter period is deleted before
+//! that, in chunks. On SQLite, everything is deleted in chunks. A chunk holds the writer for at
+//! most 50 ms, and between two chunks other writers go first.
 //!
 //! - `pace`: how large a chunk is; pure
 //! - `days`: which days to make and to drop; pure
 //! - `preview`: what a round would remove
-//! - `keeper`: does rounds again and again, on one node at a time
+//! - `keeper`: repeats rounds, on one node at a time
 
 mod days;
 mod keeper;
@@ -41,7 +41,7 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionReport {
     /// Fires removed.
@@ -52,13 +52,13 @@ pub struct RetentionReport {
     pub attempts: u64,
     /// Lines of logs removed.
     pub lines: u64,
-    /// Sessions, answers to repeated calls, schedules, workflows and nodes removed.
+    /// Removed sessions, stored answers of idempotent calls, schedules, workflows and nodes.
     pub leftovers: u64,
-    /// Partitions made.
+    /// Partitions created.
     pub made: usize,
     /// Partitions dropped.
     pub dropped: usize,
-    /// Changes of partitions that were not granted; they are tried again soon.
+    /// Changes of partitions that were not granted; they are retried soon.
     pub postponed: usize,
     /// Transactions that deleted something.
     pub chunks: usize,
@@ -68,24 +68,24 @@ pub struct RetentionReport {
     pub is_clock_ahead: bool,
 }
 
-/// Who does a round.
+/// How a round is run.
 #[derive(Clone, Debug, Default)]
 pub struct Manner {
-    /// The term of the node that does it for all, and how long one is. Without one somebody does
-    /// it by hand.
+    /// The lease term of the node that runs it for all, and the length of a term. `None` if an
+    /// operator runs it by hand.
     tenure: Option<(LeaseTerm, Duration)>,
-    /// Between two chunks: a writer in another process tries again only every 100 ms.
+    /// The pause between two chunks: a writer in another process retries only every 100 ms.
     pause: Duration,
 }
 
 impl Manner {
-    /// By hand, with such a pause between two chunks.
+    /// A round by hand, with this pause between two chunks.
     pub fn by_hand(pause: Duration) -> Self {
         Self { tenure: None, pause }
     }
 }
 
-/// What one round needs.
+/// The inputs and state of one round.
 #[derive(Debug)]
 struct Round<'a> {
     settings: &'a Retention,
@@ -94,32 +94,33 @@ struct Round<'a> {
     metrics: &'a Metrics,
     now: DateTime<Utc>,
     manner: Manner,
-    /// When the lease was taken last.
+    /// When the lease was last taken.
     renewed: Instant,
-    /// The lease is another node's by now.
+    /// Whether another node has the lease by now.
     is_over: bool,
     rule: Rule,
     paces: Paces,
     report: RetentionReport,
 }
 
-/// The lease is renewed so often in a round.
+/// How often the lease is renewed in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// A clock that is further ahead of the database's is wrong, and history would go by it.
+/// A clock that is further ahead of the database's than this is wrong, and would remove history too
+/// early.
 const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
-/// What one transaction deletes, at the most.
+/// What one transaction deletes at most.
 #[derive(Clone, Copy, Debug)]
 enum Chunk<'a> {
     Parts(Part, &'a [PartKey]),
     Runs(&'a [Uuid]),
-    /// Those that were found when such was the stamp of runs.
+    /// Fires that were found when the stamp of runs had this value.
     Fires(&'a [FireKey], i64),
     Leftovers(Leftover, u64),
     Definitions(Leftover, &'a [Uuid]),
 }
 
-/// Removes at once all that is old enough at `now`.
+/// Removes everything that is old enough at `now`.
 pub async fn run_once(
     settings: &Retention,
     store: &Store,
@@ -166,8 +167,8 @@ pub async fn run_once(
 }
 
 impl Round<'_> {
-    /// Whether this node is still the one that does it. What holds is read anew: somebody who keeps
-    /// more from now on must not wait for the end of the round.
+    /// Whether this node still has the lease. Reads the retention rules again: a namespace that
+    /// extends its retention must not have to wait for the end of the round.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
         if let Some((tenure, term)) = &mut self.manner.tenure
             && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
@@ -221,7 +222,7 @@ impl Round<'_> {
                         self.removed(table, rows);
                     }
                 }
-                // The next one would leave a gap. Its rows go in chunks.
+                // Dropping the next one would leave a gap. Its rows are deleted in chunks.
                 Dropped::Needed => return Ok(()),
                 Dropped::Postponed => {
                     self.rule = self.rule.keeping(family, stretch.from);
@@ -241,8 +242,8 @@ impl Round<'_> {
             let Some(last) = old.last() else { return Ok(()) };
             after = last.id;
             let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
-            // A run can have more lines than a chunk takes: its row goes last, by which the rest
-            // is found again.
+            // A run can have more lines than one chunk takes: its row is deleted last, so that the
+            // rest can be found again.
             for part in [Part::Lines, Part::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
@@ -291,8 +292,8 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// One transaction that deletes. Its time, from when it has the writer until it is committed,
-    /// decides how large the next one is.
+    /// One deleting transaction. Its duration, from when it has the writer until it is committed,
+    /// determines the size of the next one.
     async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
         let store = self.store;
         let tx = match &self.manner.tenure {
@@ -331,7 +332,7 @@ impl Round<'_> {
             store.settle_log().await?;
         }
         if self.manner.pause.is_zero() {
-            // Whoever waits for the writer stands before the next chunk in its queue.
+            // A writer that waits is ahead of the next chunk in the queue.
             tokio::task::yield_now().await;
         } else {
             self.clock.sleep(self.manner.pause).await;

@@ -1,28 +1,30 @@
-//! How large a chunk is: as large as its time allows, learnt from the chunks of its table before.
+//! The size of a chunk: as large as its time limit permits, learnt from earlier chunks of the
+//! table.
 
 use std::{collections::HashMap, time::Duration};
 
-/// How long chunks are.
+/// Target durations of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aim {
-    /// What a chunk's deleting aims at: room for its commit, and for the slow ones among them.
+    /// The target for the deletes alone: leaves time for the commit, and for occasional slow
+    /// chunks.
     worked: Duration,
-    /// No chunk is to take longer with its commit.
+    /// The limit for a chunk including its commit.
     took: Duration,
 }
 
 /// SQLite has one writer: a chunk holds up every fire.
 const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration::from_millis(50) };
-/// Others write beside the chunk.
+/// Others write concurrently with the chunk.
 const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
-/// Fewer rows cost about as much: most of it is what a statement and a commit cost.
+/// Fewer rows cost about the same: most of that is the overhead of a statement and a commit.
 const MIN: u64 = 50;
 const MAX: u64 = 5_000;
 
-/// What fits into one chunk, however few rows it is.
+/// The maximum size of one chunk, however few rows it has.
 const MAX_BYTES: i64 = 1_000_000;
 
-/// How many of the rows of these sizes fit into one chunk: at least one.
+/// How many rows of these sizes fit into one chunk: at least one.
 pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     let mut sum: i64 = 0;
     let fits = sizes.take_while(|size| {
@@ -32,22 +34,22 @@ pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     fits.count().max(1)
 }
 
-/// The sizes of the next chunks. Each table has its own: a line of a log is deleted many times as
-/// quickly as a run with its indexes, and must not say how many runs fit.
+/// The sizes of the next chunks, per table: a log line is deleted many times as quickly as a run
+/// with its indexes, so it must not determine how many runs fit.
 #[derive(Debug)]
 pub(super) struct Paces {
     aim: Aim,
     tables: HashMap<&'static str, Pace>,
 }
 
-/// What a chunk was.
+/// A finished chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     /// How many rows it deleted.
     pub(super) rows: u64,
-    /// For how long.
+    /// How long the deletes took.
     pub(super) worked: Duration,
-    /// How long it took with its commit.
+    /// How long it took including the commit.
     pub(super) took: Duration,
 }
 
@@ -57,23 +59,23 @@ impl Paces {
         Self { aim, tables: HashMap::new() }
     }
 
-    /// How many rows of `table` a chunk may have.
+    /// How many rows of `table` a chunk may contain.
     pub(super) fn rows(&self, table: &str) -> u64 {
         self.tables.get(table).copied().unwrap_or_default().rows
     }
 
-    /// After a chunk of `table`.
+    /// Learns from a chunk of `table`.
     pub(super) fn learn(&mut self, table: &'static str, done: Done) {
         let pace = self.tables.entry(table).or_default();
         *pace = pace.after(done, self.aim);
     }
 }
 
-/// The size of the next chunk of a table, and what a row costs.
+/// The size of a table's next chunk, and the cost per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pace {
     rows: u64,
-    /// Nanoseconds of deleting, as in the slowest of the chunks before, which fades.
+    /// Nanoseconds per deleted row, from the slowest recent chunk, decaying over time.
     cost: u64,
 }
 
@@ -84,8 +86,9 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A slow chunk counts at once, a quick one little by little: it may have been luck. One of few
-    /// rows says nothing about many. The syncs of the disk cost each commit the same, so they count only if all took too long.
+    /// A slow chunk counts at once, a quick one only gradually: it may have been luck. A chunk of
+    /// few rows says nothing about a large one. Each commit has the same sync cost, so commits
+    /// count only if the total took too long.
     fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let most = if done.took > aim.took {
@@ -96,7 +99,8 @@ impl Pace {
             self.rows
         };
         let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
-        // A machine that slept in a chunk says nothing about rows: one costs as much as fits at most.
+        // A machine that was suspended during a chunk says nothing about rows: the cost is capped
+        // so that `MIN` rows still fit.
         let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
         let fitting = nanos(aim.worked) / cost.max(1);
         Self { rows: fitting.min(most).clamp(MIN, MAX), cost }
@@ -111,13 +115,13 @@ mod tests {
         Duration::from_micros(us)
     }
 
-    /// A chunk at whose rows the database worked for so many microseconds each.
+    /// A chunk for whose rows the database needed this many microseconds each.
     fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
         let worked = us(rows.saturating_mul(us_a_row));
         Done { rows, worked, took: worked.saturating_add(us(commit)) }
     }
 
-    /// After a chunk of SQLite's.
+    /// The pace after a chunk on SQLite.
     fn after(pace: Pace, done: Done) -> Pace {
         pace.after(done, ONE_WRITER)
     }

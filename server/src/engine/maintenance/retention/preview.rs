@@ -1,4 +1,4 @@
-//! What a round would remove: for whoever sets a retention, before it is too late.
+//! What a round would remove: for users who change a retention setting, before it is too late.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -13,21 +13,22 @@ use crate::{
     },
 };
 
-/// What a round would remove, and what it would leave.
+/// What a round would remove, and what would remain.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// The retention of all, or of those in the namespace that was asked about.
+    /// The retention policies: of all namespaces, or of the one that was requested.
     pub policies: Policies,
-    /// The rows that would go, by table and namespace.
+    /// The rows that would be removed, by table and namespace.
     pub figures: Vec<Figure>,
-    /// How many partitions would be dropped, if nothing in them is needed. None are one namespace's.
+    /// How many partitions would be dropped if nothing in them is needed. Always 0 for a single
+    /// namespace.
     pub partitions: usize,
-    /// The oldest rows that would stay.
+    /// The oldest rows that would remain.
     pub oldest: Vec<Oldest>,
 }
 
-/// Looks, and removes nothing. What somebody thinks of can be seen `instead` of what is; `within` a
-/// namespace nothing is said of others.
+/// Computes a preview without removing anything. `instead` replaces current settings with proposed
+/// ones; with `within`, only that namespace is reported.
 pub async fn preview(
     settings: &Retention,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Which of a backfill's waiting fires start, are skipped or wait on. Pure.
+//! Decides which of a backfill's waiting fires start, are skipped or keep waiting. Pure.
 
 use std::collections::HashMap;
 
@@ -16,31 +16,31 @@ use crate::{
     },
 };
 
-/// No more fires than these are looked at in one transaction.
+/// Maximum number of fires examined in one transaction.
 pub(super) const LOOKED_AT: usize = 200;
 
-/// So many are enough to find those that fill the room, if few have run meanwhile.
+/// How many fires to examine to fill `room` places, if few instants have run in the meantime.
 pub(super) fn enough_for(room: usize) -> usize {
     (2 * room + 10).min(LOOKED_AT)
 }
 
-/// What may start of a backfill.
+/// The decisions about a backfill's fires.
 #[derive(Debug, Default)]
 pub(super) struct Next {
     /// Runs to be queued.
     pub(super) runs: Vec<BackfillRun>,
-    /// Fires that get none.
+    /// Fires that get no run.
     pub(super) ended: Vec<EndedFire>,
-    /// Some wait for the planner.
+    /// Some fires wait for the planner.
     pub(super) waits: bool,
-    /// Nothing waits any more.
+    /// No fires are waiting any more.
     pub(super) exhausted: bool,
-    /// It is worth looking again at once.
+    /// Another look at once is useful.
     pub(super) again: bool,
 }
 
-/// What becomes of the fires that wait, one after the other, until there is no room any more.
-/// `is_all` says that no others wait behind them.
+/// Decides about the waiting fires one after another, until there is no room left. `is_all`: no
+/// other fires wait after these.
 pub(super) fn choose(
     waiting: &[NextFire],
     is_all: bool,
@@ -51,7 +51,8 @@ pub(super) fn choose(
     now: DateTime<Utc>,
 ) -> Next {
     let nothing = Facts::default();
-    // In the order of their turns: of two that wait for a place, the lesser key starts first.
+    // In the order of their turns: of two runs that wait for a place, the one with the lower key
+    // starts first.
     let mut ids: Vec<Uuid> = (0..room).map(|_| new_id(now)).collect();
     ids.sort_unstable();
     let mut ids = ids.into_iter();
@@ -67,7 +68,7 @@ pub(super) fn choose(
                 at: now.into(),
             }),
             Turn::Start if others.contains(&fire.scheduled_at) => {
-                // Another backfill's run has settled, and its books do not say so yet.
+                // Another backfill's run has settled, but its row is not updated yet.
                 next.again = true;
                 return next;
             }
@@ -90,7 +91,7 @@ pub(super) fn choose(
         }
     }
     next.exhausted = is_all && !next.waits;
-    // Where all wait for the planner, nothing is won by another look.
+    // If all of them wait for the planner, another look would not help.
     next.again = !is_all && (!next.runs.is_empty() || !next.ended.is_empty());
     next
 }

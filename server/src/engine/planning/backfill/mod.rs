@@ -1,22 +1,22 @@
-//! Backfills: a schedule's instants of the past, run because somebody ordered it.
+//! Backfills: past instants of a schedule, run on request.
 //!
-//! Promises: what an order names is written down before anything runs, instant by instant, and
-//! each of these rows comes to an end. A start is intent before action in one transaction: the
-//! backfill's row gets its run, the run is queued, and an instant that nothing accounted for gets
-//! its row in the ledger. So a crash loses nothing and doubles nothing, whenever it comes. Of all
-//! backfills, at most one run is alive for an instant: a unique key says so.
+//! Promises: the instants of a request are recorded before anything runs, one row each, and each of
+//! these rows reaches an end. A start writes the intent before the action, in one transaction: the
+//! backfill's row gets its run, the run is queued, and an instant that has no row in the ledger
+//! gets one. So a crash loses nothing and duplicates nothing, whenever it happens. Across all
+//! backfills, at most one live run exists per instant: a unique key ensures that.
 //!
-//! It does not depend on the schedule being enabled and never touches its cursor; a verdict that
-//! is there stays. What the ledger writes later, when the cursor comes by, goes around the rows
-//! that are there (`timetable::taken`). Its runs have a limit of their own and are in nobody's way: the
-//! schedule's overlap policy does not count them.
+//! A backfill does not depend on the schedule being enabled and never moves its cursor; existing
+//! verdicts stay. When the cursor passes later, the ledger skips the rows that already exist
+//! (`timetable::taken`). Its runs have a separate limit and block no others: the schedule's overlap
+//! policy does not count them.
 //!
-//! - `window`: from a window to its fires, within the limit
-//! - `standing`: what an instant has come to, and what that means for a backfill; pure
-//! - `survey`: the facts for that, from the tables
-//! - `choose`: which of the waiting fires start; pure
-//! - `turn`: one backfill, one transaction: what has ended, what starts
-//! - `service`: all open backfills, again and again
+//! - `window`: the fires of a window, within the limit
+//! - `standing`: the state of an instant, and what it means for a backfill; pure
+//! - `survey`: reads the facts for that from the tables
+//! - `choose`: which waiting fires start; pure
+//! - `turn`: one backfill, one transaction: records what has ended, starts new runs
+//! - `service`: handles all open backfills repeatedly
 
 mod choose;
 mod service;

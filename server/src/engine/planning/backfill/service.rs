@@ -16,30 +16,30 @@ use crate::engine::{
     service::Service,
 };
 
-/// Brings open backfills on.
+/// Advances open backfills.
 #[derive(Debug)]
 pub(in crate::engine) struct Backfill {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackfillReport {
     /// Runs queued.
     pub started: usize,
     /// Fires whose runs have settled.
     pub settled: usize,
-    /// Fires that were not wanted any more.
+    /// Fires that were no longer needed.
     pub passed_over: usize,
-    /// Backfills that paused themselves, as nothing of them can be started.
+    /// Backfills that paused themselves because none of their fires can be started.
     pub paused: usize,
-    /// Runs asked to stop.
+    /// Runs that were asked to stop.
     pub stopped: usize,
-    /// Backfills that came to their end.
+    /// Backfills that finished.
     pub finished: usize,
 }
 
-/// What a round has seen.
+/// The state of a round.
 #[derive(Debug, Default)]
 struct Round {
     report: BackfillReport,
@@ -50,7 +50,7 @@ const LEASE: &str = "backfill";
 const PAGE: u64 = 100;
 
 impl Backfill {
-    /// Gives each open backfill its turn; says whether one has more to do at once.
+    /// Gives each open backfill a turn; returns whether one has more to do at once.
     async fn go_round(
         &self,
         tenure: &LeaseTerm,
@@ -68,7 +68,7 @@ impl Backfill {
                         again |= taken.again;
                         self.follow_up(&backfill, taken, round);
                     }
-                    // The misfortune of one must not hold up the others.
+                    // A failure of one must not hold up the others.
                     Err(error) => {
                         tracing::error!(backfill = %open.id, "failed to {error}");
                         round.failed.get_or_insert(error);
@@ -82,7 +82,7 @@ impl Backfill {
         }
     }
 
-    /// What follows from a turn that is committed.
+    /// Handles the consequences of a committed turn.
     fn follow_up(&self, backfill: &backfill::Model, taken: Taken, round: &mut Round) {
         let core = &self.core;
         if taken.was_in_the_way {
@@ -117,14 +117,15 @@ impl Service for Backfill {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
         let core = &self.core;
-        // Before the look at what is to be done: a run that settles from now on wakes us again.
+        // Before the tables are read: a run that settles from now on wakes this service again.
         let at_work = core.store.backfill_runs_at_work().await?;
         let is_waiting = !at_work.is_empty();
         core.backfills.keep(at_work);
         if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
-        // One node does it for all. The lease is renewed before each pass over the open ones.
+        // One node does this for all. The lease is renewed before each pass over the open
+        // backfills.
         let term = core.settings.poll * 3;
         let mut round = Round::default();
         loop {

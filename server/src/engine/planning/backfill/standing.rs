@@ -4,45 +4,45 @@ use uuid::Uuid;
 
 use crate::store::instants::{RowAt, RunAt};
 
-/// What an instant of the past has come to.
+/// The state of a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstantState {
     /// Nothing has run for it.
     Missing,
     /// A run for it succeeded.
     Succeeded,
-    /// Runs for it have ended, none of them well.
+    /// All runs for it have ended, none successfully.
     Failed,
-    /// A run for it is alive, or its own fire is to come.
+    /// A run for it is alive, or its own fire is still to come.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule says that nothing should.
+    /// Nothing has run for it, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so long ago that what has run for it may have been removed.
+    /// It is so old that its runs may have been removed.
     Forgotten,
 }
 
-/// What the tables say of an instant.
+/// The facts in the tables about an instant.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The ledger's row of it alone.
+    /// Its own row in the ledger.
     pub row: Option<RowAt>,
-    /// The ledger's row of many instants, of which it is one.
+    /// The ledger row of a range that includes it.
     pub range: Option<Uuid>,
-    /// The runs that stand for it.
+    /// The runs for it.
     pub runs: Vec<RunAt>,
-    /// Whether the planner has not come by yet: nothing accounts for it, and the schedule's cursor
-    /// has it ahead. Its own fire comes when it is claimed, late by the jitter or by an outage.
+    /// Whether the planner has yet to reach it: it has no row, and is ahead of the schedule's
+    /// cursor. Its own fire is written when it is claimed, delayed by the jitter or by an outage.
     pub is_to_come: bool,
 }
 
-/// What becomes of an instant when its turn comes.
+/// What happens to an instant on its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It gets its run.
     Start,
-    /// The planner decides about it first.
+    /// The planner must decide about it first.
     Wait,
-    /// It is not wanted any more.
+    /// It is no longer needed.
     Skip(String),
 }
 
@@ -52,7 +52,7 @@ impl Facts {
         self.row.map(|row| row.fire_id).or(self.range)
     }
 
-    /// What they come to.
+    /// The state that these facts amount to.
     pub fn standing(&self) -> InstantState {
         let any = |wanted: fn(run::State) -> bool| self.runs.iter().any(|run| wanted(run.state));
         let verdict = self.row.map(|row| row.verdict);
@@ -61,14 +61,14 @@ impl Facts {
         } else if any(|state| state == run::State::Succeeded) {
             InstantState::Succeeded
         } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
-            // A start whose run is in the tables no more is not known to have succeeded.
+            // If the run of a started fire is no longer in the tables, its success is unknown.
             InstantState::Failed
         } else {
             InstantState::Missing
         }
     }
 
-    /// What becomes of it now, long after the backfill was ordered.
+    /// What happens to it now, possibly long after the backfill was requested.
     pub(super) fn turn(&self, mode: Mode) -> Turn {
         let standing = self.standing();
         if selects(mode, standing) {
@@ -104,9 +104,8 @@ impl Facts {
     }
 }
 
-/// Whether a backfill wants instants that have come to this. One that is alive never, one that a
-/// calendar suppresses only if something has run for it all the same, and one that is forgotten only
-/// if it may have succeeded.
+/// Whether a backfill includes instants in this state: never a live one, a suppressed one only if
+/// something has run for it anyway, and a forgotten one only if it may have succeeded.
 pub fn selects(mode: Mode, standing: InstantState) -> bool {
     match (standing, mode) {
         (InstantState::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)

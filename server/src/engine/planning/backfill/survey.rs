@@ -11,9 +11,9 @@ use crate::{
     store::{Store, StoreError, instants::RangeOver, schedules},
 };
 
-/// What the tables say of these instants of a schedule, which come in any order. One without facts
-/// has none. The schedule's row was read before: a claim that is made meanwhile is seen in the
-/// ledger.
+/// The facts in the tables about these instants of a schedule, given in any order. An instant
+/// without facts is absent from the result. The schedule's row was read before, so a claim made in
+/// the meantime is seen in the ledger.
 pub async fn survey(
     store: &Store,
     connection: &impl ConnectionTrait,
@@ -41,7 +41,7 @@ pub async fn survey(
     let named = timetables(connection, timings, schedule, &ranges).await?;
     let cursor = schedule.next_scheduled_at.filter(|_| schedule.enabled);
     for at in instants {
-        // Ranges do not overlap: only the last that begins before the instant can hold it.
+        // Ranges do not overlap: only the last one that begins before the instant can contain it.
         let index = ranges.partition_point(|range| range.scheduled_at <= *at);
         let before = index.checked_sub(1).and_then(|index| ranges.get(index));
         let holds = |range: &&RangeOver| {
@@ -59,9 +59,8 @@ pub async fn survey(
     Ok(facts)
 }
 
-/// The timings that named the instants of these ranges, by version: after an edit a range holds
-/// only those of the instants in its time that the old timing named, too. One that cannot be read
-/// any more is missing.
+/// The timings of these ranges, by version: after an edit, a range contains an instant only if the
+/// old timing had it too. A timing that can no longer be read is missing.
 async fn timetables(
     connection: &impl ConnectionTrait,
     timings: &timetable::Cache,

@@ -1,7 +1,7 @@
-//! One backfill, one transaction: what has ended is written down, what may start is started.
+//! One backfill, one transaction: records runs that have ended, and starts those that may start.
 //!
-//! The transaction holds the schedule's row, so that no planner writes the ledger's rows of the
-//! same instants meanwhile, and then the backfill's, so that its state is what it is.
+//! The transaction locks the schedule's row, so that no planner writes ledger rows of the same
+//! instants in the meantime, and then the backfill's row, so that its state cannot change.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -28,16 +28,16 @@ use crate::{
     },
 };
 
-/// What a turn did.
+/// The results of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     /// Fires whose runs have settled.
     pub(super) settled: usize,
     /// Runs queued.
     pub(super) started: usize,
-    /// How many of them wrote the ledger's row of their instant.
+    /// How many of these runs wrote the ledger row of their instant.
     pub(super) fires: usize,
-    /// Fires that were not wanted any more.
+    /// Fires that were no longer needed.
     pub(super) passed_over: usize,
     /// Whether it paused itself.
     pub(super) paused: bool,
@@ -45,16 +45,16 @@ pub(super) struct Taken {
     pub(super) finished: bool,
     /// Runs that are alive.
     pub(super) alive: Vec<Uuid>,
-    /// Runs asked to stop.
+    /// Runs that were asked to stop.
     pub(super) stopped: usize,
     /// Whether there is more to do at once.
     pub(super) again: bool,
-    /// Whether the schedule fell due by its end: the planner passes over one that is locked.
+    /// Whether the schedule fell due by the end of the turn: the planner skips a locked one.
     pub(super) was_in_the_way: bool,
 }
 
 impl Taken {
-    /// Whether anything is to be committed.
+    /// Whether there is anything to commit.
     fn has_written(&self) -> bool {
         let Self { settled, started, fires, passed_over, paused, finished, stopped, again, .. } =
             *self;
@@ -92,7 +92,7 @@ pub(super) async fn take(
     let mut left = true;
     match (backfill.state, &schedule) {
         (State::Running | State::Paused, None) => {
-            // Deleting a schedule stops its backfills; whatever slipped through is stopped here.
+            // Deleting a schedule stops its backfills; any that slipped through is stopped here.
             let columns = stopped("carillon", "the schedule was deleted", now);
             core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
             let detail = "the schedule was deleted";
@@ -114,7 +114,7 @@ pub(super) async fn take(
         let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
         let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
         core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
-        // Those that waited have ended by that; those that somebody held are asked again.
+        // Queued runs have thereby ended; those that a node holds are looked at again.
         taken.again |= !unasked.is_empty();
         taken.stopped = unasked.len();
     }
@@ -131,12 +131,12 @@ pub(super) async fn take(
         };
         core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
     }
-    // Before they can settle: whoever does that looks there.
+    // Before they can settle: the settling node checks this set.
     core.backfills.add(taken.alive.iter().copied());
     if taken.has_written() {
         core.store.commit(tx).await?;
     } else {
-        // A commit would be news to all who follow, and would wait for the disk.
+        // A commit would notify all followers, and would wait for the disk.
         tx.rollback().await?;
     }
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
@@ -144,7 +144,7 @@ pub(super) async fn take(
     Ok(Some((backfill, taken)))
 }
 
-/// Starts as many as there is room for; says whether some are left.
+/// Starts as many runs as there is room for; returns whether some are left.
 async fn start(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -160,7 +160,7 @@ async fn start(
     }
     let mut next = look(core, tx, backfill, schedule, room, enough_for(room), now).await?;
     if next.runs.is_empty() && !next.ended.is_empty() && next.again {
-        // Much has run meanwhile: in larger steps over it.
+        // Many instants have run in the meantime: skip them in larger steps.
         next = look(core, tx, backfill, schedule, room, LOOKED_AT, now).await?;
     }
 
@@ -180,13 +180,13 @@ async fn start(
                     Some(fire) => there.contains(&fire),
                     None => true,
                 });
-                // Somebody wrote the instant's row, or removed it, at this very moment: look again.
+                // The instant's row was written or removed concurrently: look again.
                 next.again |= next.runs.len() < before;
                 core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
                 taken.fires = written.len();
             }
             Err(why) => {
-                // It is so for all of them, until somebody mends it: none is spent on that.
+                // All fires are affected until an operator fixes the cause, so none is used up.
                 tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();
@@ -199,14 +199,14 @@ async fn start(
     taken.passed_over = next.ended.len();
     taken.again |= next.again;
     if next.waits {
-        // Before the schedule is let go of: whoever claims it looks there.
+        // Before the schedule is unlocked: a node that claims it checks this flag.
         core.backfills.await_claim();
     }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
 }
 
-/// What the runs of a turn share, or why none can be started as things are.
+/// What the runs of a turn share, or why none can be started now.
 async fn runs_of(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -218,7 +218,7 @@ async fn runs_of(
         Ok(known) => known,
         Err(error) => return Ok(Err(format!("failed to {error}"))),
     };
-    // The schedule's context may have grown since the order.
+    // The schedule's context may have grown since the request.
     let context = laid_over(&schedule.context, backfill.context.as_ref());
     if let Err(BadInput { problem, help, .. }) = check::context("context", &context) {
         let what = "the schedule's context with the backfill's over it";
@@ -252,7 +252,7 @@ fn paused(why: String, now: DateTime<Utc>) -> backfill::ActiveModel {
     }
 }
 
-/// What becomes of up to `most` of the fires that wait.
+/// Decides about up to `most` of the waiting fires.
 async fn look(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -271,7 +271,7 @@ async fn look(
     Ok(choose(&waiting, is_all, &facts, &others, backfill, room, now))
 }
 
-/// What becomes of a fire whose run is alive no more.
+/// The end of a fire whose run is no longer alive.
 fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
     let (state, detail) = match fire.state {
         Some(run::State::Queued | run::State::Running | run::State::Retrying) => return None,
@@ -287,7 +287,7 @@ fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
     Some(EndedFire { position: fire.position, state, detail, at })
 }
 
-/// The columns of a backfill that somebody stops.
+/// The columns of a backfill that was stopped on request.
 pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::ActiveModel {
     backfill::ActiveModel {
         state: Set(State::Cancelled),
@@ -301,7 +301,7 @@ pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::A
     }
 }
 
-/// The version of a workflow that new runs start with; one that there is not, if it is gone.
+/// The version of a workflow that new runs start with; a nonexistent one if the workflow is gone.
 async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
     let found = workflows::by_ids(tx, &[workflow]).await?.pop();
     Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))

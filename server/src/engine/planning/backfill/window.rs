@@ -1,35 +1,35 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use timetable::{Fire, Timetable};
 
-/// So many fires a backfill may look at.
+/// Maximum number of fires in a backfill's window.
 pub const MAX: u64 = 10_000;
 
-/// A time from one instant (inclusive) to another (exclusive), in whole milliseconds.
+/// A range from one instant (inclusive) to another (exclusive), in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The first instant.
     pub from: DateTime<Utc>,
-    /// The first that is not in it any more.
+    /// The first instant after the window.
     pub to: DateTime<Utc>,
 }
 
-/// A window holds more fires than a backfill may look at.
+/// A window contains more fires than a backfill may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany {
-    /// How many.
+    /// The number of fires.
     pub count: u64,
-    /// An end that leaves as many as are allowed.
+    /// An end that leaves as many as permitted.
     pub end: DateTime<Utc>,
 }
 
 impl Window {
-    /// From `from` to `to`. Fires fall on whole milliseconds, so a finer bound lies where the next
-    /// one does.
+    /// The window from `from` to `to`. Fires fall on whole milliseconds, so finer bounds are
+    /// rounded up.
     pub fn new(from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         Self { from: ceil(from), to: ceil(to) }
     }
 
-    /// The timing's fires in it. Too many are counted, not listed.
+    /// The timing's fires in the window. If there are too many, they are counted, not listed.
     pub fn fires(self, timetable: &Timetable) -> Result<Vec<Fire>, TooMany> {
         let millisecond = TimeDelta::milliseconds(1);
         let (after, until) = (self.from - millisecond, self.to - millisecond);

@@ -1,7 +1,7 @@
-//! Runs that are to give way. So many of them are stopped in one transaction and no more, however
-//! many live: a claim stops those of a schedule all together or leaves them, and lets its fire wait.
-//! What presses on the runs in the way of fires that wait stops them step by step; the last step is
-//! followed by the fire.
+//! Runs that must give way. One transaction stops a limited number of runs, however many are alive.
+//! A claim either stops all of a schedule's runs, or leaves them and lets its fire wait. The
+//! release then stops the runs that block waiting fires step by step; after the last step, the fire
+//! starts.
 
 use std::collections::HashSet;
 
@@ -18,23 +18,23 @@ use crate::{
     store::{DatabaseTransaction, clearing::BlockedFire},
 };
 
-/// So many runs one transaction stops.
+/// Maximum number of runs that one transaction stops.
 const MAX: usize = 500;
 
-/// What a fire asks of whatever is in its way.
+/// What a fire demands of the runs and fires that block it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Demand {
     pub(in crate::engine) schedule_id: Uuid,
     pub(in crate::engine) fire_id: Uuid,
     pub(in crate::engine) scheduled_at: Timestamp,
-    /// What becomes of the live runs.
+    /// What happens to the live runs.
     pub(in crate::engine) others: Others,
-    /// Whether it takes the place of the fires that wait.
+    /// Whether it replaces the waiting fires.
     pub(in crate::engine) replaces_waiting: bool,
 }
 
 impl Demand {
-    /// What the plan demands for the fire, if it demands anything.
+    /// What the plan demands for the fire, if anything.
     pub(in crate::engine) fn of(
         plan: &Plan,
         schedule_id: Uuid,
@@ -63,15 +63,15 @@ impl Demand {
 /// The demands of one transaction's fires.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Clearing {
-    /// Of fires that are decided along with it: all that is in their way.
+    /// For fires decided in this transaction: all runs that block them.
     demands: Vec<Demand>,
-    /// Of fires that wait anyway: as much as there is room for.
+    /// For fires that are waiting: as many runs as the limit permits.
     pressing: Vec<Demand>,
     /// How many runs the former stop.
     stopped: usize,
 }
 
-/// What a transaction has stopped. It is told to the attempts after the commit.
+/// The runs that a transaction has stopped. Their attempts are notified after the commit.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Cleared {
     cancelled: HashSet<Uuid>,
@@ -79,12 +79,12 @@ pub(in crate::engine) struct Cleared {
 }
 
 impl Clearing {
-    /// How many runs more may be stopped.
+    /// How many more runs may be stopped.
     pub(in crate::engine) fn stoppable(&self) -> usize {
         MAX.saturating_sub(self.stopped)
     }
 
-    /// The demand of a fire that found so many alive.
+    /// Adds the demand of a fire that found `live` runs.
     pub(in crate::engine) fn add(&mut self, demand: Option<Demand>, live: usize) {
         let Some(demand) = demand else { return };
         if demand.others != Others::Leave {
@@ -93,18 +93,19 @@ impl Clearing {
         self.demands.push(demand);
     }
 
-    /// The demand of a fire that waits already.
+    /// Adds the demand of a fire that is already waiting.
     pub(super) fn press(&mut self, demand: Demand) {
         self.pressing.push(demand);
     }
 
-    /// Whether nothing is to be stopped or replaced.
+    /// Whether there is nothing to stop or replace.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.demands.is_empty() && self.pressing.is_empty()
     }
 
-    /// Keeps the demands of the fires that were written: one whose slot was taken asks nothing.
+    /// Keeps the demands of the fires that were written: a fire whose slot was taken demands
+    /// nothing.
     pub(in crate::engine) fn keep(&mut self, written: &HashSet<Uuid>) {
         self.demands.retain(|demand| written.contains(&demand.fire_id));
     }
@@ -115,7 +116,7 @@ impl Clearing {
         self.stopped += other.stopped;
     }
 
-    /// Writes what is demanded.
+    /// Writes the demanded changes.
     pub(in crate::engine) async fn carry_out(
         &self,
         core: &Core,
@@ -145,7 +146,7 @@ impl Cleared {
         self.cancelled.len() + self.terminated.len()
     }
 
-    /// Stops what the demands name, so many at the most, if that is said.
+    /// Stops the runs in the demands, up to a limit if given.
     async fn stop(
         &mut self,
         core: &Core,
@@ -166,7 +167,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// Stops the attempts of this node that are affected, and wakes the other nodes for theirs.
+    /// Stops the affected attempts of this node, and wakes the other nodes for theirs.
     pub(in crate::engine) fn announce(&self, core: &Core) {
         if self.has_any() {
             core.signals.wake_canceller();

@@ -1,17 +1,17 @@
-//! The buffer: fires that wait until the runs in their way have settled.
+//! The buffer: fires that wait until the runs that block them have settled.
 //!
-//! Promises: a fire that waits has a row like any other (`pending(buffered)`, without an owner, at
-//! a place in its schedule's queue), so it can be seen, reordered and purged, and a crash loses
-//! none. When nothing is alive of the schedule any more, the head of its queue is handed over; a
-//! settled run wakes the planner for it, which otherwise looks again by itself. What waits is not
-//! above the rules: once the schedule is paused, edited or deleted, or a fire's deadline has
-//! passed, it ends with that verdict, without waiting on.
+//! Promises: a waiting fire has a row like any other (`pending(buffered)`, without an owner, at a
+//! position in its schedule's queue), so it can be seen, reordered and purged, and a crash loses
+//! none. When no run of the schedule is alive, the head of its queue is handed over; a settling run
+//! wakes the planner for this, which otherwise looks regularly. Waiting fires stay subject to the
+//! rules: once the schedule is paused, edited or deleted, or a fire's deadline has passed, the fire
+//! ends with that verdict at once.
 //!
-//! Why two runs never start at once: whoever decides about a schedule's fires, a claim or a
-//! release, holds the schedule's row, and a fire on its way to a run counts as alive.
+//! Why two runs never start at once: every decision about a schedule's fires, in a claim or a
+//! release, locks the schedule's row, and a fire on its way to a run counts as alive.
 //!
-//! - `turn`: what becomes of one schedule's intents that nobody owns; pure
-//! - `clearing`: runs that are to give way
+//! - `turn`: decides on one schedule's unowned intents; pure
+//! - `clearing`: stops runs that must give way
 
 mod clearing;
 mod turn;
@@ -32,17 +32,17 @@ use crate::{
     store::{buffers::Unowned, handoffs::Intent, live::Since},
 };
 
-/// So many from the head of each queue are looked at in one transaction.
+/// How many fires from the head of each queue are examined in one transaction.
 const EACH: u64 = 50;
 
-/// What a release did.
+/// The results of a release.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Whether it did anything: then there may be more to do.
+    /// Whether it changed anything: there may be more to do.
     pub(crate) progress: bool,
-    /// Whether a fire waited in a buffer when it began.
+    /// Whether a fire was waiting in a buffer at the start.
     pub(crate) waited: bool,
-    /// To be handed over now.
+    /// Intents to be handed over now.
     pub(crate) intents: Vec<Intent>,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::engine) async fn release(
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
     let queues = core.store.lock_queues(&tx, &ready).await?;
-    // What somebody else is at is looked at again by and by.
+    // Schedules that another transaction has locked are looked at again later.
     ready.retain(|schedule| queues.contains_key(schedule));
     if ready.is_empty() {
         tx.rollback().await?;
@@ -76,13 +76,13 @@ pub(in crate::engine) async fn release(
     let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
     let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
 
-    // In the order of their keys: what is released together starts in an order that can be repeated.
+    // In key order, so that fires released together start in a reproducible order.
     let mut by_schedule: BTreeMap<Uuid, Vec<Intent>> = BTreeMap::new();
     for intent in intents {
         by_schedule.entry(intent.schedule_id).or_default().push(intent);
     }
     let mut all = Turn::default();
-    // Of each that is decided, whose it is.
+    // The owner of each decided intent.
     let mut owners = Vec::new();
     for (schedule, intents) in by_schedule {
         let facts = Facts {
@@ -125,7 +125,7 @@ pub(crate) fn policy(overlap: Overlap, buffer_limit: Option<i32>) -> overlap::Po
     }
 }
 
-/// Whether a claim under this policy must know how the buffer stands.
+/// Whether a claim under this policy must know the state of the buffer.
 pub(crate) fn has_buffer(overlap: Overlap) -> bool {
     match overlap {
         Overlap::BufferOne
@@ -136,7 +136,7 @@ pub(crate) fn has_buffer(overlap: Overlap) -> bool {
     }
 }
 
-/// What the verdict of a fire says that finds the buffer full.
+/// The detail in the verdict of a fire that finds the buffer full.
 pub(crate) fn full(policy: overlap::Policy) -> Option<String> {
     match policy {
         overlap::Policy::BufferAll { limit } => Some(limit.to_string()),

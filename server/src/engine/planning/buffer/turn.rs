@@ -11,26 +11,26 @@ use crate::{
     },
 };
 
-/// What is known of the schedule whose turn it is.
+/// The known facts about the schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
-    /// None: its row is gone.
+    /// `None`: its row is gone.
     pub(super) queue: Option<&'a Queue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
-    /// How many runs may be stopped along with it.
+    /// How many runs may be stopped in the same transaction.
     pub(super) stoppable: usize,
     pub(super) now: DateTime<Utc>,
 }
 
-/// What becomes of intents that nobody owned.
+/// The decisions about unowned intents.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// To be handed over.
+    /// Intents to hand over.
     pub(super) start: Vec<Intent>,
-    /// Into the buffer.
+    /// Intents to put into the buffer.
     pub(super) wait: Vec<Queued>,
-    /// Not to run.
+    /// Intents that will not run.
     pub(super) decided: Vec<Decided>,
     pub(super) clearing: Clearing,
 }
@@ -44,8 +44,8 @@ impl Turn {
     }
 }
 
-/// Decides about the intents of one schedule that nobody owns: those that wait, the head of the
-/// queue first, and those whose time has come.
+/// Decides about one schedule's unowned intents: those that wait, head of the queue first, and
+/// those that have become due.
 pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let mut turn = Turn::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
@@ -63,16 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Occupancy { live, waiting: buffered, stoppable };
-    // Intents outside the buffer that had no owner are made up for: nothing else is claimed before
-    // its time.
+    // Unowned intents outside the buffer belong to a catch-up: nothing else is claimed before its
+    // time.
     let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // Runs that began since the fire began to wait give way, too, and those that were too many
-        // to be stopped at once.
+        // Also stops runs that began after the fire started to wait, and those beyond the limit of
+        // an earlier transaction.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
@@ -91,7 +91,7 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
                 in_the_way = Some(intent.id);
                 turn.start.push(intent);
             }
-            // What follows others is never skipped.
+            // A fire that follows others is never skipped.
             Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
                 let behind = in_the_way.map(|run| run.to_string());

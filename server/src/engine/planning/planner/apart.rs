@@ -1,6 +1,6 @@
-//! What is due, claimed without what the database refuses. One schedule whose fires break a rule of
-//! the database, or are refused by a trigger, would fail the claim of all that are due with it, on
-//! each node and for ever: so it is separated from them by halves, and set aside for a while.
+//! Claims due schedules without those that the database refuses. One schedule whose fires violate a
+//! constraint, or are rejected by a trigger, would fail the claim of all schedules due with it, on
+//! each node and for ever: so bisection isolates it, and it is quarantined for a while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -22,24 +22,24 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 
-/// Claims, and knows what not to.
+/// Claims schedules, and knows which ones to leave out.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     aside: Mutex<Quarantine>,
 }
 
 impl Claims {
-    /// Those that the database refuses, each with the cursor that it was refused at.
+    /// The quarantined schedules, each with the cursor at which it was refused.
     pub(super) fn aside(&self) -> Vec<Candidate> {
         self.locked().all()
     }
 
-    /// How long until the first of them is tried again.
+    /// How long until the first of them is retried.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         self.locked().next_try(now)
     }
 
-    /// Claims a batch of the schedules that are due and this node's to claim.
+    /// Claims a batch of the due schedules that this node may claim.
     pub(super) async fn claim_due(
         &self,
         core: &Core,
@@ -56,7 +56,7 @@ impl Claims {
         }
     }
 
-    /// Tries those again that were set aside for long enough, each for itself.
+    /// Retries schedules whose quarantine has ended, one by one.
     pub(super) async fn try_again(
         &self,
         core: &Core,
@@ -68,7 +68,7 @@ impl Claims {
             return Ok(claimed);
         }
         let due = core.store.due_of(now.into(), &over).await?;
-        // Of the others nothing is due any more: somebody has changed them.
+        // The others are no longer due: they have been changed.
         for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
             self.locked().take_back(*schedule);
         }
@@ -86,8 +86,9 @@ impl Claims {
         Ok(claimed)
     }
 
-    /// Claims what it can of the candidates, and sets those aside that the database refuses even
-    /// alone. What was claimed when an error ends this is handed over as after a lost answer.
+    /// Claims as many candidates as possible, and quarantines those that the database refuses even
+    /// alone. If an error ends this early, the fires claimed so far are handed over as after a lost
+    /// answer.
     async fn claim_by_halves(
         &self,
         core: &Core,
@@ -99,7 +100,7 @@ impl Claims {
         while let Some(part) = parts.pop() {
             let batch = lock_these(core, now, &candidates[part.clone()], false).await?;
             let Some(batch) = batch else {
-                // Somebody else is at it: whatever they leave is to be looked at again.
+                // Another transaction has locked it: it must be looked at again.
                 claimed.more_is_due = true;
                 continue;
             };
@@ -117,7 +118,7 @@ impl Claims {
                         "failed to claim what is due of a schedule: {error}"
                     );
                     claimed.refused += 1;
-                    // What is due behind the others was not looked at.
+                    // Schedules that are due after these were not looked at.
                     claimed.more_is_due = true;
                 }
                 Err(error) => return Err(error),

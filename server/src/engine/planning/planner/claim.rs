@@ -1,5 +1,5 @@
-//! One claim: the fires of locked rows decided and written, their cursors moved, in the transaction that
-//! has locked them. Either all of it happened or none.
+//! One claim: decides and writes the fires of locked schedules and moves their cursors, in the
+//! transaction that has locked them. It happens as a whole or not at all.
 
 use std::{collections::HashSet, mem, ops::AddAssign};
 
@@ -34,11 +34,11 @@ use crate::{
     },
 };
 
-/// So many instants that have a row already a claim goes around; what comes behind them is claimed
-/// next, for the transaction must not grow with what backfills have run.
+/// Maximum number of already-recorded instants one claim skips; later ones are left to the next
+/// claim, because the transaction must not grow with the instants that backfills have run.
 const MAX_TAKEN: usize = 1_000;
 
-/// What a claim did.
+/// The results of a claim.
 #[derive(Debug, Default)]
 pub(super) struct Claimed {
     pub(super) schedules: usize,
@@ -46,7 +46,7 @@ pub(super) struct Claimed {
     pub(super) broken: usize,
     /// Schedules whose fires the database refuses.
     pub(super) refused: usize,
-    /// To be handed over now.
+    /// Intents to be handed over now.
     pub(super) intents: Vec<Intent>,
     /// More instants are due than one claim takes.
     pub(super) more_is_due: bool,
@@ -63,8 +63,8 @@ impl AddAssign for Claimed {
     }
 }
 
-/// Claims what is locked. After an outage each schedule can have hundreds of fires: a claim that
-/// holds a batch of them takes no further schedule, whose cursor stays where it was.
+/// Claims the locked schedules. After an outage, each schedule can have hundreds of fires: once a
+/// claim has a batch of them, it takes no further schedule, whose cursor stays in place.
 pub(super) async fn claim(
     core: &Core,
     Batch { tx, due, now, more_is_due }: Batch,
@@ -74,7 +74,7 @@ pub(super) async fn claim(
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
-                // Now, not when the driver comes to it: whoever tries again finds nothing locked.
+                // At once, not when the driver gets to it: a retry must find nothing locked.
                 if let Err(error) = tx.rollback().await {
                     tracing::debug!("failed to roll a claim back: {error}");
                 }
@@ -102,11 +102,11 @@ pub(super) async fn claim(
     Ok(claimed)
 }
 
-/// What a claim has written and not committed yet.
+/// What a claim has written but not committed yet.
 struct Written {
     claimed: Claimed,
     fires: Vec<NewFire>,
-    /// Those of them that were not there before.
+    /// The fires that did not exist before.
     written: HashSet<Uuid>,
     cleared: Cleared,
 }
@@ -146,7 +146,7 @@ async fn write(
             Ok(timetable) => timetable,
             Err(error) => {
                 // It was valid when it was saved: the zone's rules or the dialect have changed.
-                // One such schedule must not hold up the others, nor vanish in silence.
+                // Such a schedule must neither hold up the others nor stop silently.
                 tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
                 core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
                 claimed.broken += 1;
@@ -189,8 +189,8 @@ async fn write(
     Ok(Written { claimed, fires, written, cleared })
 }
 
-/// Where the cursor goes behind what is decided of a schedule's plan, which is cut off where the
-/// schedule may have no more fires; else behind its `last` instant, to the `next`.
+/// The cursor's position after the decided part of a schedule's plan: if the plan is cut off by the
+/// schedule's limit of fires, at the cut; otherwise after its `last` instant, at `next`.
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
@@ -200,7 +200,7 @@ pub(crate) fn advance(
     behind(schedule, decided, cut, place)
 }
 
-/// The same of what was cut off already: `cut` is the first that it was cut off before.
+/// The same for a plan that is already cut off: `cut` is the first fire beyond the limit.
 fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
@@ -223,12 +223,12 @@ fn behind(
     Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
-/// For so long what was written under a schedule's former policies may have escaped this node.
+/// For how long rows written under a schedule's former policies may have escaped this node.
 const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 
-/// How far in the past the instants lie that others may just have claimed of these schedules: what
-/// is within the grace runs, and what is within the window may be caught up. Of one that somebody
-/// has just changed nobody knows here how far that was.
+/// How far back other nodes may just have claimed instants of these schedules: instants within the
+/// grace period run, and instants within the window may be caught up. If a schedule was changed
+/// recently, its former window is unknown here.
 fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     let lately = Timestamp::from(now - JUST_CHANGED);
     let is_changed = |schedule: &DueSchedule| {
@@ -244,17 +244,17 @@ fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
 }
 
-/// A schedule whose instants have their fates.
+/// A schedule with decided instants.
 struct Planned {
     schedule: DueSchedule,
     timetable: Timetable,
     plan: misfire::Plan,
-    /// The last instant that is accounted for then.
+    /// The last instant that is accounted for afterwards.
     last: Option<Timestamp>,
 }
 
 impl Planned {
-    /// What becomes of the instants from the schedule's cursor on that are due.
+    /// Plans the due instants from the schedule's cursor on.
     fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let cursor = schedule.next_scheduled_at.utc();
         let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
@@ -263,10 +263,10 @@ impl Planned {
     }
 }
 
-/// Takes the instants that have a row already out of the plans, before it is decided which of the
-/// others start: a backfill does not wait for the cursor, and what it has run stands in no way.
-/// The schedules are locked, so nobody writes such a row meanwhile. An instant that is due alone
-/// is left to the unique key, which costs nothing.
+/// Removes already-recorded instants from the plans before it is decided which of the others start:
+/// a backfill does not wait for the cursor, and its runs block nothing. The schedules are locked,
+/// so no such row is written in the meantime. A single due instant is left to the unique key, which
+/// costs nothing.
 async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,

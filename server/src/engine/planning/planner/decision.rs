@@ -1,4 +1,4 @@
-//! What becomes of the due entries of one schedule: pure.
+//! Decides about the due entries of one schedule: pure.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -29,12 +29,12 @@ use crate::{
     },
 };
 
-/// What stands in the way of a schedule's fires.
+/// What blocks a schedule's fires.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduleLoad {
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
-    /// How many runs may be stopped along with the claim.
+    /// How many runs may be stopped in the same transaction as the claim.
     pub(super) stoppable: usize,
 }
 
@@ -44,16 +44,16 @@ impl ScheduleLoad {
     }
 }
 
-/// When and by which node it is decided.
+/// When the decision is made, and by which node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaimContext {
     pub(super) now: DateTime<Utc>,
     pub(super) node: Uuid,
 }
 
-/// What becomes of a schedule's entries up to the last fire that it may have, and the first that
-/// was cut off behind that. Whoever is cut off takes nobody's place: it is asked once more what
-/// becomes of those that are left, as if there were no others.
+/// Decides about a schedule's entries up to its limit of fires; also returns the first entry beyond
+/// it. Truncated entries do not count against the overlap limit: the remaining ones are decided
+/// again, as if the others did not exist.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, one for each
-/// of them, and what they ask of the runs in their way.
+/// Decides about a schedule's entries under its current load: the ledger rows, one per entry, and
+/// their demands on the blocking runs.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
@@ -89,21 +89,21 @@ fn decide(
     (entries.iter().map(fire).collect(), demand)
 }
 
-/// The turns of the entries of one schedule, taken one after the other.
+/// Decides the entries of one schedule, one after another.
 struct Turns {
     moment: ClaimContext,
     policy: Policy,
-    /// One for each entry that wants to start.
+    /// One for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
-    /// The run that the next fire in its turn waits for.
+    /// The run that the next queued fire waits for.
     in_the_way: Option<Uuid>,
-    /// The last position in the buffer that is taken.
+    /// The last position in the buffer that is in use.
     position: i64,
-    /// The last of the fires that want to start, and the instant of it.
+    /// The last fire that should start, and its instant.
     last: Option<(Uuid, Timestamp)>,
 }
 
-/// What becomes of an entry, and why.
+/// An entry's verdict, and why.
 struct Decision {
     verdict: Verdict,
     reason: Reason,
@@ -155,7 +155,7 @@ impl Turns {
         (turns, demand)
     }
 
-    /// The ledger's row of the next entry; `late` is why it is late, if it is.
+    /// The ledger row of the next entry; `late` is why it is late, if it is.
     fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
@@ -201,7 +201,7 @@ impl Turns {
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
             }
-            // Its turn comes later: an intent that nobody owns yet.
+            // It becomes due later: an unowned intent.
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
@@ -210,7 +210,7 @@ impl Turns {
         Decision::new(verdict, reason, late)
     }
 
-    /// What becomes of a fire that wants to start now.
+    /// Decides about a fire that should start now.
     fn take_turn(&mut self, id: Uuid, late: Option<String>) -> Decision {
         let run = self.in_the_way;
         let in_the_way = || run.map(|run| run.to_string());
@@ -234,7 +234,7 @@ impl Turns {
                 let by = self.last.map(|(fire, _)| fire.to_string());
                 Decision::new(Verdict::Skipped, Reason::Replaced, by)
             }
-            // There is a fate for each that wants to start.
+            // Every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
                 Decision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }
@@ -247,7 +247,7 @@ fn is_too_late(schedule: &DueSchedule, entry: &Entry, now: DateTime<Utc>) -> boo
     past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now)
 }
 
-/// The ledger's word for what the clock did.
+/// The ledger's kind for the effect of a clock change.
 pub(crate) fn kind(kind: FireKind) -> Kind {
     match kind {
         FireKind::Normal => Kind::Normal,

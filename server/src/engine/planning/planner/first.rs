@@ -1,4 +1,4 @@
-//! Who goes first for what is due, where nodes agree on that by locks in Redis.
+//! Decides which node claims due fires first, if the nodes coordinate by locks in Redis.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -9,20 +9,21 @@ use crate::{
     store::{candidates::Candidate, claims::Turns},
 };
 
-/// What of all that is due a node goes for.
+/// What a node may attempt to claim.
 pub(super) enum First {
-    /// These, which others leave to it; and whether more may be due.
+    /// These, which other nodes leave to it; and whether more may be due.
     These(Vec<Candidate>, bool),
-    /// Whatever nobody has locked in the database.
+    /// Everything that no other transaction has locked in the database.
     Anything,
 }
 
-/// So often a claim looks past what others have a lock for. After that it does without: a lock only
-/// saves work, and what has fallen due since must not wait until it ends.
+/// How often a claim looks past fires for which other nodes have locks. After that it ignores the
+/// locks: they only save work, and fires that have fallen due since must not wait for them to
+/// expire.
 const MAX_LOOKS: usize = 8;
 
-/// A batch of what is due and this node's to claim, without what another one goes for at this moment,
-/// and what is `passed`.
+/// A batch of due schedules that this node may claim, without those that another node is claiming
+/// right now, and without `passed`.
 pub(super) async fn first_to(
     core: &Core,
     node: Uuid,

@@ -1,4 +1,4 @@
-//! What is due, locked for one claim: so that no other planner claims it, and whoever edits it waits.
+//! Locks due schedules for one claim, so that no other planner claims them, and edits wait.
 
 use chrono::{DateTime, Utc};
 
@@ -8,26 +8,26 @@ use crate::{
     store::{DatabaseTransaction, candidates::Candidate, claims::DueSchedule},
 };
 
-/// Schedules that are due, locked.
+/// Due schedules, locked.
 pub(super) struct Batch {
     pub(super) tx: DatabaseTransaction,
     pub(super) due: Vec<DueSchedule>,
-    /// When they were locked: until then this node may have waited, for a connection or on a machine
-    /// that stood still, and what is judged now was made by others meanwhile.
+    /// When they were locked: before that, this node may have waited for a connection or been
+    /// suspended, and other nodes may have written the current rows in the meantime.
     pub(super) now: DateTime<Utc>,
     /// More may be due.
     pub(super) more_is_due: bool,
 }
 
 impl Batch {
-    /// What is locked.
+    /// The locked schedules.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
         self.due.iter().filter_map(candidate).collect()
     }
 }
 
-/// Locks a batch of the schedules that are due and this node's to claim; not those that are `passed`.
+/// Locks a batch of due schedules that this node may claim, except those that are `passed`.
 pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
@@ -48,7 +48,7 @@ pub(super) async fn lock_due(
     locked(core, Batch { tx, due, now, more_is_due: false }).await
 }
 
-/// Locks those of the candidates that are still due.
+/// Locks those candidates that are still due.
 pub(super) async fn lock_these(
     core: &Core,
     now: DateTime<Utc>,
@@ -63,9 +63,10 @@ pub(super) async fn lock_these(
     locked(core, Batch { tx, due, now, more_is_due }).await
 }
 
-/// A batch that this node may claim, if there is anything in it.
+/// The batch, if it is not empty and this node may claim it.
 async fn locked(core: &Core, mut batch: Batch) -> Result<Option<Batch>, EngineError> {
-    // By other zone data they are others' to claim, or this node's once it has computed them anew.
+    // If other zone data is in use, other nodes claim them, or this node does after recomputing
+    // them.
     if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
         batch.tx.rollback().await?;
         return Ok(None);

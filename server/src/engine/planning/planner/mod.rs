@@ -1,4 +1,4 @@
-//! The planner: claims what is due, at the instant when it is due.
+//! The planner: claims schedules at the instant when they are due.
 //!
 //! Promises: a schedule is claimed once its `schedule.next_fire_at` has come, by one transaction
 //! that writes the fires and moves the cursor, and the fires are then handed over. No state kept
@@ -6,15 +6,16 @@
 //! late or lost wake-up makes a fire late, never lost; two planners on one database race for the
 //! row locks and, at worst, for the unique key of a fire.
 //!
-//! A round claims what is due, ends pauses and releases what may go from the buffers, and does so
-//! much of each at most: whatever there is too much of holds up nothing else for longer than that.
-//! What is left over is the next round's, at once.
+//! A round claims due schedules, ends pauses and releases buffered fires, up to a limit for each:
+//! an excess of one kind delays the others only by that much. The remainder is left to the next
+//! round, which follows at once.
 //!
-//! - `apart`: what the database refuses is separated from what it takes.
-//! - `quarantine`: what it refuses, and when that is tried again; pure.
-//! - `claim`: one batch, one transaction; `decision`: what becomes of its fires; pure.
-//! - `lock`: what is due, locked for it; `first`: what others go for is left to them.
-//! - `timing`: from a row to its timetable and policies.
+//! - `apart`: claims what the database accepts, and isolates what it refuses.
+//! - `quarantine`: the refused schedules, and when they are retried; pure.
+//! - `claim`: one batch, one transaction; `decision`: decides about its fires; pure.
+//! - `lock`: locks due schedules for a claim; `first`: leaves out those that other nodes are
+//!   claiming.
+//! - `timing`: converts a row to its timetable and policies.
 
 mod apart;
 mod claim;
@@ -51,49 +52,49 @@ use crate::{
     store::{buffers::Outlook, handoffs::Intent},
 };
 
-/// So many batches are claimed in a round. A storm of ten thousand is one: between two rounds nothing
-/// is claimed while the last batch is handed over.
+/// How many batches are claimed per round. A storm of ten thousand fires fits in one round: between
+/// two rounds, nothing is claimed while the last batch is handed over.
 const MAX_CLAIMS: usize = 24;
 
-/// What is due and cannot be claimed, because another node holds it at this moment or something is
-/// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. A
-/// higher one would hold up what falls due after it.
+/// The pause before due schedules that cannot be claimed, because another node holds them or
+/// because of an error, are looked at again; doubled each time, up to the longest. A longer one
+/// would delay schedules that fall due later.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// After a look at all buffers so many times as long nobody looks again, up to the ceiling: a look
-/// that took long because the database hung says nothing of the next.
+/// After a look at all buffers, the next one waits this many times as long as the look took, up to
+/// the longest rest: a look that was slow because the database hung says nothing about the next.
 const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Claims due schedules and hands their fires over.
+/// Claims due schedules and hands over their fires.
 #[derive(Debug)]
 pub(crate) struct Planner {
     core: Arc<Core>,
     claims: Claims,
-    /// When something falls due next. Each round asks the tables again.
+    /// When the next schedule falls due. Each round reads it from the tables again.
     next: Option<Timestamp>,
-    /// Set when something was due before the round and still is, for the round could do nothing
+    /// Set if something was due before the round and still is, because the round could do nothing
     /// about it: how long to wait before the next look.
     stuck: Option<Duration>,
-    /// What waits in buffers.
+    /// The state of the buffers.
     outlook: Outlook,
-    /// The buffers are not looked at again before.
+    /// The buffers are not looked at again before this.
     rests_until: Instant,
-    /// Set when they were to be looked at and were not: how much of that time was left.
+    /// Set if a look at the buffers was due but postponed: how much of the rest was left.
     postponed: Option<Duration>,
-    /// Whether the last round has left something undone, as it had done enough.
+    /// Whether the last round reached its limits and left work undone.
     is_behind: bool,
-    /// Whether the last round failed: what it has committed is not known.
+    /// Whether the last round failed, so that it is unknown what it committed.
     in_doubt: bool,
 }
 
-/// What a round did.
+/// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannerReport {
     /// Schedules whose cursor moved.
     pub claimed: usize,
-    /// Transactions that it took.
+    /// Transactions used.
     pub batches: usize,
     /// Fires written.
     pub fires: usize,
@@ -103,9 +104,9 @@ pub struct PlannerReport {
     pub queued: usize,
     /// Schedules whose pause ended.
     pub resumed: usize,
-    /// Schedules whose timing is not understood any more: paused, with the reason.
+    /// Schedules whose timing can no longer be parsed: paused, with the reason.
     pub broken: usize,
-    /// Schedules whose fires the database refuses: set aside for a while.
+    /// Schedules whose fires the database refuses: quarantined for a while.
     pub refused: usize,
 }
 
@@ -125,8 +126,9 @@ impl Planner {
         }
     }
 
-    /// Hands over what this node has claimed although it was told otherwise: a commit whose answer
-    /// was lost with the connection. Recovery would find it, but takes its time while we live.
+    /// Hands over fires that this node has claimed although the claim seemed to fail: the commit's
+    /// answer was lost with the connection. Recovery would find them, but only later while this
+    /// node is alive.
     async fn settle_doubt(&mut self, report: &mut PlannerReport) {
         self.in_doubt = false;
         let core = self.core.clone();
@@ -140,7 +142,7 @@ impl Planner {
                 report.add(handed_over);
                 self.in_doubt = more;
             }
-            // The round that follows may go well all the same: what passes is tried again after it.
+            // The following round may still succeed: a transient failure is retried after it.
             Err(error) => {
                 self.in_doubt = error.is_transient();
                 if self.in_doubt {
@@ -160,22 +162,22 @@ impl Planner {
         let core = self.core.clone();
         self.is_behind = false;
         if !core.may_schedule().await? {
-            // Once it may again, it is woken.
+            // It is woken once it may schedule again.
             (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
-            // Others claim, and know what they cannot.
+            // Other nodes claim, and know which fires are refused to them.
             core.cluster.note_refused(Vec::new());
             return Ok(PlannerReport::default());
         }
-        // The same through the round, so that what it looks at next fits what it has claimed.
+        // Unchanged during the round, so that what it looks at next matches what it has claimed.
         let share = core.cluster.share();
-        // Before the look at the tables: a run that settles from now on wakes us again.
+        // Before the tables are read: a run that settles from now on wakes the planner again.
         core.buffering.store(true, Ordering::Relaxed);
         let claims = match self.claim(share.as_deref(), &mut report).await {
             Err(error) if error.is_transient() => return Err(error),
             answer => answer,
         };
-        // What is due goes first: a thousand pauses that end together hold up no fire. What the
-        // database refuses, round after round, holds up nothing of this.
+        // Due schedules go first: a thousand pauses that end together delay no fire. Fires that the
+        // database refuses, round after round, delay none of this.
         let tried = self.try_again(&mut report).await;
         let resumed = super::accounting::resume_due(&core, now).await;
         let releases = self.look_at_buffers(now, &mut report).await;
@@ -196,7 +198,7 @@ impl Planner {
             }
         };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
-        // What is past its deadline in a buffer may be locked by somebody.
+        // A buffered fire past its deadline may be locked by another transaction.
         let deadline = self.outlook.deadline.filter(|_| self.postponed.is_none());
         let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= Timestamp::from(now));
         let is_stuck = report == idle && (is_past(self.next) || is_past(deadline));
@@ -205,8 +207,8 @@ impl Planner {
         Ok(report)
     }
 
-    /// Claims what is due, batch after batch, each handed over while the next one is being claimed;
-    /// says whether more is due.
+    /// Claims due schedules batch by batch, each handed over while the next is being claimed;
+    /// returns whether more are due.
     async fn claim(
         &self,
         share: Option<&Share>,
@@ -219,7 +221,7 @@ impl Planner {
                 self.hand_over(&intents),
                 self.claims.claim_due(core, core.clock.now(), share)
             );
-            // A failure on the one side must not keep from the other what is its due.
+            // A failure of one must not keep the other's result from being handled.
             let claimed = match claimed {
                 Ok(claimed) => claimed,
                 Err(error) => return handed_over.and(Err(error)),
@@ -239,7 +241,7 @@ impl Planner {
         }
     }
 
-    /// Tries what was set aside again.
+    /// Retries quarantined schedules.
     async fn try_again(&self, report: &mut PlannerReport) -> Result<(), EngineError> {
         let claimed = self.claims.try_again(&self.core, self.core.clock.now()).await?;
         report.add_claimed(&claimed);
@@ -247,9 +249,9 @@ impl Planner {
         Ok(())
     }
 
-    /// Releases what may go from the buffers, a batch; says whether there may be more. That looks at
-    /// each schedule that has one: where there are thousands it takes a while, in which nothing is
-    /// claimed, so it is not done all the time.
+    /// Releases a batch of fires from the buffers; returns whether there may be more. This reads
+    /// every schedule with a buffer: with thousands, it takes a while, in which nothing is claimed,
+    /// so it is not done continuously.
     async fn look_at_buffers(
         &mut self,
         now: DateTime<Utc>,
@@ -277,13 +279,13 @@ impl Planner {
         Ok(false)
     }
 
-    /// When it looks again, if nobody wakes it before.
+    /// When it looks again, if it is not woken before.
     fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.is_behind {
             return now;
         }
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
-        // What another node writes may wake nobody here.
+        // A change that another node writes may not wake this one.
         let settings = &self.core.settings;
         let ahead =
             if self.core.cluster.has_others() { settings.poll } else { settings.look_ahead };
@@ -293,14 +295,14 @@ impl Planner {
         };
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
         let next = self.next.map_or(horizon, Timestamp::utc);
-        // What another node settles does not wake this one.
+        // A run that settles on another node does not wake this one.
         let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
         let look = match self.postponed {
-            // Whoever was woken for the buffers looks when the rest is over.
+            // If the planner was woken for the buffers, it looks when the rest is over.
             Some(left) => after(left),
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
-        // What was set aside is tried again when its time has come.
+        // Quarantined schedules are retried when their time has come.
         let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
         next.min(poll).min(look).min(aside).clamp(earliest, horizon)
     }

@@ -1,4 +1,4 @@
-//! Fires over the namespace's quota of fires a minute: skipped, and accounted for.
+//! Fires over the namespace's quota of fires per minute: skipped, and accounted for.
 
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
@@ -8,8 +8,8 @@ use crate::{
     store::claims::{DueSchedule, NewFire},
 };
 
-/// Skips those of a schedule's fires that the quota leaves no room for. Several in a row become one
-/// row. A fire that would stop runs in its way stops none if it is skipped.
+/// Skips those of a schedule's fires that exceed the quota. Consecutive ones become one row. A
+/// skipped fire stops no runs.
 pub(super) fn skip(
     meter: &Meter,
     schedule: &DueSchedule,
@@ -42,7 +42,7 @@ pub(super) fn skip(
     *fires = in_rows(std::mem::take(fires));
 }
 
-/// The same with one row for those in a row that were skipped so.
+/// Merges consecutive fires that were skipped in this way into one row.
 fn in_rows(fires: Vec<NewFire>) -> Vec<NewFire> {
     let mut rows: Vec<NewFire> = Vec::with_capacity(fires.len());
     for fire in fires {

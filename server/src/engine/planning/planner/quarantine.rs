@@ -1,5 +1,5 @@
-//! Schedules whose fires the database refuses, and when each is tried again. Pure: from instants to
-//! an answer.
+//! Schedules whose fires the database refuses, and when each is retried. Pure: from instants to an
+//! answer.
 
 use std::{
     collections::HashMap,
@@ -11,18 +11,18 @@ use uuid::Uuid;
 
 use crate::store::candidates::Candidate;
 
-/// For so long one is set aside, then twice as long each time, up to the ceiling.
+/// How long a schedule is quarantined at first; doubled each time, up to the longest.
 const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// So many are set aside: where more are refused it is not they that are wrong, but the database.
+/// Maximum number of quarantined schedules: if more are refused, the database is the problem.
 const MAX: usize = 100;
 
-/// Schedules that others are claimed without.
+/// Schedules that are left out of claims.
 ///
-/// Each node finds them itself, and forgets them when it ends: nothing is written of them, for that
-/// might be refused likewise. What is due of them stays due. One whose cursor is elsewhere by now, as
-/// somebody has edited it, is claimed as the others are.
+/// Each node finds them itself, and forgets them when it ends: nothing is written about them,
+/// because that might be refused too. Their fires stay due. A schedule whose cursor has changed in
+/// the meantime, because it was edited, is claimed like the others.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
     waiting: HashMap<Uuid, Waiting>,
@@ -36,13 +36,13 @@ struct Waiting {
 }
 
 impl Quarantine {
-    /// Those that others are claimed without.
+    /// The quarantined schedules.
     pub(super) fn all(&self) -> Vec<Candidate> {
         let candidate = |(id, waiting): (&Uuid, &Waiting)| Candidate { id: *id, at: waiting.at };
         self.waiting.iter().map(candidate).collect()
     }
 
-    /// Sets one aside; says for how long. Nothing, if there are too many already.
+    /// Quarantines a schedule; returns for how long, or `None` if there are already too many.
     pub(super) fn put(&mut self, refused: Candidate, now: Instant) -> Option<Duration> {
         let before = self.waiting.get(&refused.id);
         if before.is_none() && self.waiting.len() >= MAX {
@@ -53,19 +53,19 @@ impl Quarantine {
         Some(pause)
     }
 
-    /// Those whose time is over.
+    /// The schedules whose quarantine has ended.
     pub(super) fn to_try(&self, now: Instant) -> Vec<Uuid> {
         let over = self.waiting.iter().filter(|(_, waiting)| waiting.until <= now);
         over.map(|(schedule, _)| *schedule).collect()
     }
 
-    /// How long until the first of them is to be tried again.
+    /// How long until the first of them must be retried.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         let until = self.waiting.values().map(|waiting| waiting.until).min();
         until.map(|until| until.saturating_duration_since(now))
     }
 
-    /// It is claimed as the others are, from now on.
+    /// Ends the quarantine: the schedule is claimed like the others from now on.
     pub(super) fn take_back(&mut self, schedule: Uuid) {
         self.waiting.remove(&schedule);
     }

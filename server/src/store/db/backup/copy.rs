@@ -8,20 +8,20 @@ use sea_orm::{
 use super::BackupError;
 use crate::{clock::Clock, store::StoreError};
 
-/// Between two looks at how far it has come.
+/// The interval between two progress reports.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// How far a copy has come.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the copy on their way to the disk.
+    /// Bytes of the copy written so far.
     pub done: u64,
     /// Bytes of the database: a copy has no gaps and may be smaller.
     pub of: u64,
 }
 
-/// Copies the database at `from`, as it is now, into the empty file `to`, and waits until it is on
-/// the disk. `told` hears now and then how far it has come.
+/// Copies the database at `from`, as it is now, to the empty file `to`, and waits until it is on
+/// the disk. `told` receives the progress periodically.
 pub async fn copy(
     from: &Path,
     to: &Path,
@@ -59,12 +59,12 @@ pub async fn copy(
         }
     }
     source.close().await.map_err(failed)?;
-    // SQLite leaves that to whoever asked for the copy.
+    // SQLite leaves the sync to the caller.
     let file = std::fs::File::open(to).map_err(BackupError::io("open", to))?;
     file.sync_all().map_err(BackupError::io("bring to the disk", to))
 }
 
-/// As the store tells errors of its driver.
+/// Converts an error of the driver as the store does.
 pub(super) fn failed(error: sqlx::Error) -> BackupError {
     let error = DbErr::Query(RuntimeErr::SqlxError(std::sync::Arc::new(error)));
     BackupError::Store(error.into())

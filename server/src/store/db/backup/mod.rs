@@ -1,19 +1,19 @@
-//! Copies of a SQLite database, and one of them in the database's place.
+//! Copies a SQLite database, and restores such a copy.
 //!
-//! Promises: a copy is the database as it was at one instant, whatever a server writes meanwhile;
-//! it has its name only once it is complete, sound and on the disk. A copy takes the database's
-//! place at once or not at all, never while a process has that open, and what was there before is
+//! Promises: a copy is the database as it was at one instant, even if a server is writing; it gets
+//! its name only once it is complete, sound and on the disk. A copy replaces the database
+//! atomically or not at all, never while a process has the database open, and the replaced file is
 //! kept.
 //!
-//! Why it holds: `VACUUM INTO` reads one snapshot of the log; it never waits for a writer, and no
-//! writer for it. Whoever has the database open holds a lock on its file, which `replace` must have
-//! for itself alone.
+//! Why it holds: `VACUUM INTO` reads one snapshot of the WAL; neither it nor a writer waits for the
+//! other. Every process that has the database open holds a lock on its file, and `replace` needs
+//! that lock exclusively.
 //!
-//! - `copy`: from the database to a file
-//! - `sound`: what a file holds, and whether it can be used
-//! - `replace`: a file in the database's place
+//! - `copy`: copies the database to a file
+//! - `sound`: what a file contains, and whether it can be used
+//! - `replace`: puts a file in the database's place
 //!
-//! PostgreSQL has tools of its own for all that.
+//! PostgreSQL has its own tools for this.
 
 mod copy;
 mod replace;
@@ -33,22 +33,22 @@ pub use sound::{Sound, examine, no_log_beside};
 use super::{open::is_file, primary::masked};
 use crate::store::StoreError;
 
-/// Why a copy was not made or not put in the database's place. Messages read after "failed to".
+/// Why a copy was not made or not restored. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// It is no file.
+    /// The database is not a file.
     #[error(
         "copy the database at {url}: PostgreSQL has tools for that: pg_dump for a copy, archiving \
          for any point in time; docs/operations.md says how"
     )]
     NotAFile {
-        /// As given, its password masked.
+        /// The URL as given, with its password masked.
         url: String,
     },
-    /// A file of that name is there already.
+    /// A file with that name already exists.
     #[error("write '{}': it exists; choose another name, or give --overwrite", file.display())]
     Exists {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
     /// A process has the database open.
@@ -56,25 +56,25 @@ pub enum BackupError {
     InUse {
         /// The database.
         file: PathBuf,
-        /// Who.
+        /// The process that has it open.
         holder: Holder,
     },
     /// A file is not what it should be.
     #[error("use the file '{}': {problem}", file.display())]
     Unsound {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
-    /// The system does not let us.
+    /// The system refused an operation.
     #[error("{action} '{}': {source}", file.display())]
     Io {
-        /// What was to be done.
+        /// The operation.
         action: &'static str,
-        /// With which file.
+        /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The database cannot be read.
@@ -83,7 +83,7 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// Names what failed about a file.
+    /// Converts an error of an operation on a file.
     pub fn io(action: &'static str, file: &Path) -> impl FnOnce(io::Error) -> Self {
         let file = file.to_owned();
         move |source| Self::Io { action, file, source }

@@ -11,17 +11,17 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 
 use super::{BackupError, beside};
 
-/// The bytes of its file that SQLite locks: whoever has a database open holds one of them.
+/// The bytes of the file that SQLite locks: every process with the database open holds one of them.
 const LOCKED: (i64, i64) = (0x4000_0000, 512);
-/// What SQLite keeps beside a database.
+/// The files that SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// Who has a database open.
+/// The process that has a database open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// A process of this machine.
+    /// A process on this machine.
     Process(i32),
-    /// Somebody whom the system does not name: in another container, or on another machine.
+    /// A process that the system does not identify: in another container, or on another machine.
     Somebody,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who has the database in `file` open, if somebody has. This process must not have.
+/// The process that has the database in `file` open, if any. This process must not have it open.
 pub fn holder(file: &Path) -> Result<Option<Holder>, BackupError> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
@@ -50,16 +50,16 @@ pub fn holder(file: &Path) -> Result<Option<Holder>, BackupError> {
     })
 }
 
-/// Puts `copy`, which lies in the same folder and is on the disk, in the place of the database
-/// `file`. What was there gets the name `kept`, with its log if it has one left. A crash at any
-/// moment leaves the one or the other in place.
+/// Puts `copy`, which is in the same folder and on the disk, in the place of the database `file`.
+/// The replaced file is renamed to `kept`, together with its WAL if it still has one. A crash at
+/// any moment leaves one or the other in place.
 pub async fn replace(file: &Path, copy: &Path, kept: &Path) -> Result<(), BackupError> {
     let is_there = file.try_exists().map_err(BackupError::io("look at", file))?;
     if is_there {
         in_use(file)?;
         settle_log(file).await;
     }
-    // From here on nobody can open the database: their first read waits for our lock.
+    // From here on, no process can open the database: its first read waits for this lock.
     let _locked = if is_there { Some(lock(file)?) } else { None };
     if is_there {
         like(copy, file)?;
@@ -76,7 +76,7 @@ pub async fn replace(file: &Path, copy: &Path, kept: &Path) -> Result<(), Backup
     sync_folder(file)
 }
 
-/// Brings it to the disk that a file has its name.
+/// Syncs the folder, so that a file's new name is on the disk.
 pub fn sync_folder(file: &Path) -> Result<(), BackupError> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -91,8 +91,8 @@ fn in_use(file: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// The last one who closes a database brings its log into it, so that the file is all of it. What
-/// is damaged stays as it is: its log is kept beside it.
+/// The last connection that closes a database merges its WAL, so that the file is complete. A
+/// damaged database stays as it is, and its WAL is kept beside it.
 async fn settle_log(file: &Path) {
     let options = SqliteConnectOptions::new().filename(file).disable_statement_logging();
     let settled = async {
@@ -105,7 +105,7 @@ async fn settle_log(file: &Path) {
     }
 }
 
-/// Locks a database for ourselves until the file is dropped.
+/// Locks a database for this process until the file is dropped.
 fn lock(file: &Path) -> Result<File, BackupError> {
     let opened = File::options().read(true).write(true).open(file);
     let opened = opened.map_err(BackupError::io("open", file))?;
@@ -119,7 +119,7 @@ fn lock(file: &Path) -> Result<File, BackupError> {
     }
 }
 
-/// A lock that nobody else may have a part of.
+/// An exclusive lock on the whole range.
 fn whole() -> libc::flock {
     let short = |number: i32| i16::try_from(number).unwrap_or_default();
     let (l_start, l_len) = LOCKED;
@@ -132,7 +132,7 @@ fn whole() -> libc::flock {
     }
 }
 
-/// Whoever restores need not be who runs the server: the file stays theirs.
+/// The restoring user need not be the one that runs the server: the file keeps its owner.
 fn like(copy: &Path, file: &Path) -> Result<(), BackupError> {
     let of = file.metadata().map_err(BackupError::io("look at", file))?;
     let own = copy.metadata().map_err(BackupError::io("look at", copy))?;
@@ -149,7 +149,7 @@ fn denied(file: &Path) -> impl FnOnce(Errno) -> BackupError {
     move |error| failed(error.into())
 }
 
-/// The name under which a database is kept that is replaced at such a time.
+/// The name under which a database that was replaced at this time is kept.
 pub fn kept_name(file: &Path, at: &str) -> PathBuf {
     beside(file, &format!(".before-restore-{at}"))
 }

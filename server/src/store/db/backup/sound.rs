@@ -5,22 +5,22 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 use super::{BackupError, beside, copy::failed};
 use crate::store::{Schema, db::open::compare};
 
-/// What a sound file holds.
+/// What a sound file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sound {
     /// Its size.
     pub bytes: u64,
-    /// Where its schema stands.
+    /// The state of its schema.
     pub schema: Schema,
 }
 
-/// The first bytes of each SQLite database.
+/// The first bytes of every SQLite database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// So many faults are told.
+/// Maximum number of faults to report.
 const FAULTS: usize = 3;
 
-/// Looks at a file that nobody writes: it is all there, undamaged, a database of ours, and of a
-/// version that this program knows.
+/// Examines a file that is not being written: it must be complete, undamaged, a Carillon database,
+/// and of a version that this program knows.
 pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let unsound = |problem: String| BackupError::Unsound { file: file.to_owned(), problem };
     let bytes = size(file)?;
@@ -52,8 +52,8 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     Ok(Sound { bytes, schema })
 }
 
-/// Refuses a file with a log of SQLite beside it. The last commits are in the log: alone such a
-/// file is an older state, if it is one at all.
+/// Rejects a file with a SQLite WAL beside it. The WAL contains the last commits: without it, such
+/// a file is an older state, if it is usable at all.
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         let problem = "a log ('-wal') lies beside it: it is a database at work, or a copy that \

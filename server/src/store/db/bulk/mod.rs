@@ -1,9 +1,10 @@
-//! A batch of rows as a table inside one statement, called `v` where it is the only one.
+//! A batch of rows as a table inside one statement, called `v` if it is the only one.
 //!
-//! The store's shape decides the speed: a claim, a hand-off or a settlement is one statement for
-//! up to hundreds of rows. PostgreSQL gets one array a column and one text for every size of
-//! batch, so the statement is prepared once; SQLite gets one value a column likewise, which is taken
-//! apart there (`packed`). The rest of the statement reads `v` and is the same text on both.
+//! The store's shape determines the speed: a claim, a hand-off or a settlement is one statement for
+//! up to hundreds of rows. PostgreSQL receives one array per column and the same text for every
+//! batch size, so the statement is prepared once; SQLite likewise receives one value per column,
+//! which is unpacked there (`packed`). The rest of the statement reads `v` and has the same text on
+//! both.
 
 mod packed;
 
@@ -15,8 +16,8 @@ use uuid::Uuid;
 use super::days::Days;
 use crate::store::{DatabaseTransaction, Dialect, StoreError};
 
-/// What may have more rows than this is written in several statements, each of a size that a database
-/// has in memory easily.
+/// Batches with more rows than this are written in several statements, each small enough to fit
+/// easily in the database's memory.
 pub(crate) const MAX_ROWS: usize = 1_000;
 
 /// The columns of `v`.
@@ -50,7 +51,7 @@ impl Bulk {
         self.column(name, Kind::Uuid, values.map(|value| Value::Uuid(value.into())).collect())
     }
 
-    /// A column of whole numbers: counts, versions, milliseconds.
+    /// A column of integers: counts, versions, milliseconds.
     pub(crate) fn int<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
     where
         T: Into<Option<i64>>,
@@ -58,7 +59,7 @@ impl Bulk {
         self.column(name, Kind::Int, values.map(|value| Value::BigInt(value.into())).collect())
     }
 
-    /// A column of texts and of the words of enums.
+    /// A column of texts or enum words.
     pub(crate) fn text<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
     where
         T: Into<Option<String>>,
@@ -75,7 +76,7 @@ impl Bulk {
         self.column(name, Kind::Json, values.map(text).collect())
     }
 
-    /// The days of the ledger that the rows lie in: what `{days}` in the statement stands for.
+    /// The days of the ledger that contain the rows; they replace `{days}` in the statement.
     pub(crate) fn days(mut self, days: Days) -> Self {
         self.days = Some(days);
         self
@@ -87,7 +88,7 @@ impl Bulk {
     }
 
     /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
-    /// and `{days}` for a further condition; see [`Bulk::days`].
+    /// and `{days}` for an additional condition; see [`Bulk::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -103,8 +104,8 @@ impl Bulk {
         dialect.statement(format!("WITH {table} {sql}"), bound)
     }
 
-    /// The rows as a table of that name, to stand behind WITH; what they bind comes behind what is
-    /// `bound` already.
+    /// The rows as a table with this name, for use after WITH; its values are bound after those in
+    /// `bound`.
     pub(in crate::store) fn table(
         self,
         dialect: &Dialect,
@@ -120,7 +121,7 @@ impl Bulk {
         format!("{name}({names}) AS ({rows})")
     }
 
-    /// A column of nulls is sent as no array at all: `unnest` fills it up to the length of the others.
+    /// A column of nulls is not sent as an array: `unnest` fills it up to the length of the others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
         let is_empty = |column: &Column| column.values.iter().all(is_null);
@@ -144,12 +145,12 @@ fn listed(columns: &[Column]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether it is a null of the kinds that a column may have.
+/// Whether it is a null of one of the types that a column may have.
 fn is_null(value: &Value) -> bool {
     matches!(value, Value::Uuid(None) | Value::BigInt(None) | Value::String(None))
 }
 
-/// A column as PostgreSQL writes arrays. (The query builder's own arrays cannot hold a null.)
+/// A column in PostgreSQL's array syntax. (The query builder's own arrays cannot contain nulls.)
 fn array_literal(values: &[Value]) -> String {
     let mut text = String::with_capacity(2 + values.len() * 16);
     text.push('{');
@@ -178,7 +179,7 @@ fn array_literal(values: &[Value]) -> String {
     text
 }
 
-/// The keys that a statement gives, in its first column.
+/// The keys that a statement returns, in its first column.
 pub(in crate::store) async fn returned_ids(
     tx: &DatabaseTransaction,
     statement: Statement,

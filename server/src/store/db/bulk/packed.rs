@@ -1,13 +1,13 @@
-//! A batch of rows for SQLite, which has no arrays: each column is one value that is taken apart inside
-//! the statement, row by row.
+//! A batch of rows for SQLite, which has no arrays: each column is one value, which the statement
+//! unpacks row by row.
 //!
-//! The text of a statement is the same for every number of rows, so it is read once. As `VALUES`
-//! with a place for each value, a batch of another size was another text, and reading it took longer
-//! than carrying it out.
+//! A statement has the same text for every number of rows, so it is parsed once. With `VALUES` and
+//! one placeholder per value, each batch size would have a different text, and parsing it took
+//! longer than executing it.
 //!
-//! Keys and numbers have a fixed width. Texts lie one behind the other, with a table of where each
-//! begins and how long it is. Where some rows have nothing, a flag for each row says which. A column
-//! that has one value in all of many rows is bound as that value.
+//! Keys and numbers have a fixed width. Texts are concatenated, with a table of their offsets and
+//! lengths. If some rows are null, a flag per row marks them. A column with the same value in all
+//! of many rows is bound as that value.
 
 use std::fmt::Write;
 
@@ -15,21 +15,21 @@ use sea_orm::Value;
 
 use super::{Column, Kind, MAX_ROWS, is_null};
 
-/// The digits of a whole number, with its sign.
+/// The number of digits of an integer, with its sign.
 const NUMBER: usize = 20;
 
-/// The digits of a text's beginning, and of its length.
+/// The number of digits of a text's offset, and of its length.
 const EXTENT: usize = 10;
 
-/// Of fewer rows each value is packed: by chance many columns of few rows have one value, and each
-/// choice of columns is a text of its own.
+/// With fewer rows than this, each value is packed: in few rows, many columns happen to have only
+/// one value, and each combination of such columns would be a different text.
 const MANY: usize = 32;
 
-/// The rows as a SELECT; what it binds comes behind what is `bound` already.
+/// The rows as a SELECT; its values are bound after those in `bound`.
 pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
     let height = columns.first().map_or(0, |column| column.values.len());
-    // Neither of these leaves anything out. They tell the planner how few rows there are: else it takes
-    // an index whose first column is given for shorter, and goes through the batch for each entry.
+    // Neither condition excludes anything. They tell the planner how few rows there are: otherwise
+    // it prefers an index whose first column is given, and scans the batch for each entry.
     let most = height.max(MAX_ROWS).next_power_of_two();
     let few = "likelihood(row.place >= 0, 0.1)";
     let count = bind(bound, i64::try_from(height).unwrap_or(i64::MAX));
@@ -42,7 +42,7 @@ pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
     )
 }
 
-/// Binds a column, and gives the expression for its value in the row at `row.place`.
+/// Binds a column, and returns the expression for its value in the row at `row.place`.
 fn unpacked(Column { kind, values, .. }: Column, bound: &mut Vec<Value>) -> String {
     let height = values.len();
     let is_one = |first: &&Value| {
@@ -87,7 +87,8 @@ fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
 
 fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
-    // One byte is nobody's: of an empty value SQLite takes no empty piece, but null.
+    // The first byte belongs to no row: for an empty value, SQLite would return null instead of an
+    // empty text.
     let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
     all.push(' ');
     let mut extents = String::with_capacity(values.len() * 2 * EXTENT);
@@ -104,12 +105,13 @@ fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     format!("CAST(substr({all}, {start}, {length}) AS TEXT)")
 }
 
-/// The number of `digits` that stands behind `skipped` bytes in the row's `width` bytes.
+/// The number with `digits` digits after the first `skipped` of the row's `width` bytes.
 fn number_at(packed: &str, width: usize, skipped: usize, digits: usize) -> String {
     format!("CAST(substr({packed}, row.place * {width} + {}, {digits}) AS INTEGER)", skipped + 1)
 }
 
-/// Binds a value, and gives its place. Places have numbers: they are few, and some are used twice.
+/// Binds a value, and returns its placeholder. Placeholders are numbered because some are used
+/// twice.
 fn bind(bound: &mut Vec<Value>, value: impl Into<Value>) -> String {
     bound.push(value.into());
     format!("?{}", bound.len())
@@ -127,7 +129,7 @@ mod tests {
         Column { name: "column", kind, values }
     }
 
-    /// The text and how many values it binds.
+    /// The text, and how many values it binds.
     fn text(kind: Kind, values: Vec<Value>) -> (String, usize) {
         let mut bound = Vec::new();
         (rows(vec![column(kind, values)], &mut bound), bound.len())
@@ -168,7 +170,7 @@ mod tests {
         let texts =
             ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
         for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
-            // Each column goes around at a pace of its own: any value stands beside any other.
+            // Each column cycles at a different pace, so any value meets any other.
             let keys =
                 (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));
             let numbers = (0..height)

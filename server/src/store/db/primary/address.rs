@@ -1,4 +1,4 @@
-//! URLs of PostgreSQL as its own clients read them, with several hosts:
+//! PostgreSQL URLs as its own clients parse them, with several hosts:
 //! `postgres://user:password@a:5432,b:5433/name?target_session_attrs=read-write`.
 
 use std::{fmt, str::FromStr};
@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use url::{Url, form_urlencoded};
 
-/// What may stand behind the question mark, beside hosts and ports; the driver reads it.
+/// The permitted query parameters besides hosts and ports; the driver interprets them.
 const PARAMETERS: [&str; 15] = [
     "application_name",
     "dbname",
@@ -25,13 +25,13 @@ const PARAMETERS: [&str; 15] = [
     "user",
 ];
 
-/// The servers that a URL names.
+/// The servers in a URL.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Address {
     pub(super) hosts: Vec<Host>,
 }
 
-/// One of them.
+/// A single server.
 #[derive(Clone)]
 pub(super) struct Host {
     /// As an operator would write it.
@@ -45,13 +45,13 @@ impl fmt::Debug for Host {
     }
 }
 
-/// What is wrong with a URL, and what to do: reads after the URL.
+/// The problem with a URL, and what to do: reads after the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::store) struct Problem(String);
 
 impl Address {
-    /// Reads a URL that begins with `postgres://` or `postgresql://`.
+    /// Parses a URL that begins with `postgres://` or `postgresql://`.
     pub(in crate::store) fn parse(text: &str) -> Result<Self, Problem> {
         let bad = |problem: String| Err(Problem(problem));
         if text.contains('#') {
@@ -74,7 +74,7 @@ impl Address {
         }
         let mut places = listed(hosts)?;
 
-        // The driver knows one host: the hosts are taken out and given to it one by one.
+        // The driver knows only one host: the hosts are removed and passed to it one by one.
         let server = match (authority, user) {
             ("", _) => String::new(),
             (_, "") => "localhost".to_owned(),
@@ -97,7 +97,7 @@ impl Address {
                 known if PARAMETERS.contains(&known) || known.starts_with("options[") => {
                     kept.push((key, value));
                 }
-                // It may be the rest of a password.
+                // It may be part of a password.
                 _ if kept.iter().any(|(key, _)| key == "password") => {
                     return bad(
                         "has behind its password a parameter that Carillon does not know; \
@@ -117,7 +117,7 @@ impl Address {
         give_ports(&mut places, &ports)?;
         url.query_pairs_mut().clear().extend_pairs(kept);
         let hosts = if places.is_empty() {
-            // The driver's own choice: a socket of this machine, or what the environment says.
+            // The driver's default: a local socket, or the host from the environment.
             if let Some(port) = ports.first() {
                 check_port(port, "its server")?;
                 url.query_pairs_mut().append_pair("port", port);
@@ -153,9 +153,9 @@ fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, Problem> {
     hosts.split(',').map(split).collect()
 }
 
-/// A percent sign and two digits stand for a byte.
+/// Decodes percent-encoding.
 fn decoded(name: &str) -> String {
-    // In a form '+' stands for a space, and a host has neither.
+    // In form encoding, '+' stands for a space, but a host contains neither.
     let pairs = form_urlencoded::parse(name.as_bytes());
     pairs.map(|(name, _)| name.into_owned()).collect()
 }
@@ -184,7 +184,7 @@ fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Resu
     Ok(())
 }
 
-/// What is no port may be a password: it is not shown.
+/// An invalid port may be part of a password, so it is not shown.
 fn check_port(port: &str, host: &str) -> Result<(), Problem> {
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Ok(());
@@ -220,8 +220,7 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Pro
     Ok(Host { name, options })
 }
 
-/// Whether what stands before the path ends within a password: it has no '@', and a port that is
-/// none.
+/// Whether the part before the path ends within a password: it has no '@', and an invalid port.
 fn is_torn(authority: &str) -> bool {
     let is_port = |text: &str| text.chars().all(|char| char.is_ascii_digit());
     let ports = authority.split(',').filter(|host| !host.contains('['));
@@ -229,12 +228,12 @@ fn is_torn(authority: &str) -> bool {
         && ports.filter_map(|host| host.split_once(':')).any(|(_, port)| !is_port(port))
 }
 
-/// The address without its password, even if it is one that nobody can read.
+/// The URL without its password, even if it cannot be parsed.
 pub(in crate::store) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let before_query = rest.find('?').unwrap_or(rest.len());
-    // Where the password ends: before a host, or where nobody can tell it from one.
+    // The end of the password: before a host, or where it cannot be told from one.
     let end = match rest[..before_query].rfind('@') {
         Some(at) => Some(at),
         None if scheme.is_empty() || !is_torn(authority) => None,
@@ -260,7 +259,7 @@ pub(in crate::store) fn masked(url: &str) -> String {
             Some((name, _)) if name.to_lowercase().contains("pass") => {
                 masked.push_str(&format!("{name}=***"));
             }
-            // The rest of a password, perhaps.
+            // Possibly part of a password.
             Some(_) | None if !part.contains('=') => masked.push_str("***"),
             Some(_) | None => masked.push_str(part),
         }

@@ -1,4 +1,4 @@
-//! Opens the pool, and replaces it when there is reason to.
+//! Opens the pool, and replaces it when there is a reason.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -24,20 +24,21 @@ use super::{
 };
 use crate::{clock::Clock, store::Options};
 
-/// Connections that stay open: as many as the engine works with at once.
+/// How many connections stay open: as many as the engine uses at once.
 const KEPT_OPEN: u32 = 4;
-/// While there is no primary, one is looked for this often; at most one look follows another so
-/// soon.
+/// How often a primary is searched for while there is none; also the minimum interval between two
+/// checks.
 const PAUSE: Duration = Duration::from_millis(250);
-/// With several hosts, this often without any reason.
+/// With several hosts, the interval of routine checks.
 const ROUND: Duration = Duration::from_secs(5);
-/// Connections to a server that is well are exchanged no sooner than this.
+/// The minimum age at which connections to a healthy server are replaced.
 const MIN_AGE: Duration = Duration::from_secs(2);
-/// A pool that was replaced is closed when whoever took it has come so far as to use it.
+/// A replaced pool is closed after this time, so that callers that already have it can start to use
+/// it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
-/// Finds the primary, opens connections to it for reading and for writing, and keeps to it until
-/// the last link is dropped.
+/// Finds the primary, opens connections to it for reading and for writing, and follows it until the
+/// last link is dropped.
 pub(in crate::store) async fn open(
     address: Address,
     options: &Options,
@@ -53,7 +54,7 @@ pub(in crate::store) async fn open(
     Ok(links)
 }
 
-/// Finds the primary and opens one connection to it, for now.
+/// Finds the primary and opens one temporary connection to it.
 pub(in crate::store) async fn open_one(
     address: &Address,
     options: &Options,
@@ -80,7 +81,7 @@ async fn find(
     found(address, options, all).await
 }
 
-/// Looks for the primary until `connect` has connected to it.
+/// Searches for the primary until `connect` has connected to it.
 async fn found<T, F>(
     address: &Address,
     options: &Options,
@@ -107,9 +108,9 @@ where
     }
 }
 
-/// Half of the connections are for writing, so that readers never keep the engine from it. Nobody
-/// begins a transaction within another one, so one is enough. One is for heartbeats: a node that
-/// has much to write must not be declared dead for that.
+/// Half of the connections are for writing, so that readers never keep the engine from it.
+/// Transactions are never nested, so one connection each is enough. One is reserved for heartbeats:
+/// a node with many writes must not be declared dead because of them.
 async fn connect(
     host: &Host,
     options: &Options,
@@ -120,7 +121,7 @@ async fn connect(
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
-    // What reads waits for no lock that somebody holds on a whole table.
+    // Reads do not wait for table locks.
     let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
     let to_beat = session(&host.options, options, Use::Beating);
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
@@ -139,11 +140,11 @@ async fn pool(
     let suspicion = suspicion.clone();
     let pool = PgPoolOptions::new()
         .max_connections(connections)
-        // The first fires of a storm are not to wait for a connection.
+        // The first fires of a storm must not wait for a connection.
         .min_connections(connections.min(KEPT_OPEN))
         .acquire_timeout(options.acquire_timeout)
         .test_before_acquire(false)
-        // A server that went away may come back as a standby, under the same address.
+        // A server that went away may come back as a standby, with the same address.
         .after_connect(move |connection, _| {
             let suspicion = suspicion.clone();
             Box::pin(async move {
@@ -162,30 +163,30 @@ async fn pool(
     Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
 }
 
-/// Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to be
-/// compiled first, which then takes up to a second.
+/// Carillon's statements are short. PostgreSQL considers a plan across the ledger's days expensive
+/// enough for JIT compilation, which then takes up to a second.
 const ALWAYS: [(&str, &str); 5] = [
     ("jit", "off"),
-    // Notices are nobody's news here, and the driver's question whether anybody reads them can cost
-    // the log the line that comes next.
+    // Notices are not needed, and the driver's check whether they are logged can swallow the next
+    // log line.
     ("client_min_messages", "warning"),
-    // When this machine is gone, the server is to find out.
+    // If this machine disappears, the server must find out.
     ("tcp_keepalives_idle", "60"),
     ("tcp_keepalives_interval", "10"),
     ("tcp_keepalives_count", "3"),
 ];
 
-/// What we write we find by keys, some hundred at a time. Left to itself PostgreSQL reads a table of
-/// some ten thousand rows as a whole for them. And it would plan each statement for the very keys
-/// of its batch, whose number changes nothing about the plan: planned once for any keys it costs a
-/// third of the time, even the first time.
+/// Writes find their rows by key, a few hundred at a time. By default, PostgreSQL scans a table of
+/// ten thousand rows completely for them. It would also plan each statement for the specific keys
+/// of its batch, whose number does not affect the plan: a generic plan takes a third of the time,
+/// even the first time.
 const BY_KEYS: [(&str, &str); 3] = [
     ("enable_seqscan", "off"),
     ("random_page_cost", "1.1"),
     ("plan_cache_mode", "force_generic_plan"),
 ];
 
-/// What each connection asks of its server.
+/// The session settings of each connection.
 fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnectOptions {
     // A node that is frozen or cut off inside a transaction must not keep its locks.
     let idle = options.idle_transaction.as_millis().to_string();
@@ -197,7 +198,7 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
     }
 }
 
-/// How long a statement that reads, or one of a caller, waits for a lock.
+/// How long a reading statement, or one of an API caller, waits for a lock.
 const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
 
 struct Keeper {
@@ -208,7 +209,7 @@ struct Keeper {
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,
-    /// Ends when the pool before has no connection any more that anybody waits for.
+    /// Finishes when the previous pool has no connection left that a caller waits for.
     retired: Option<JoinHandle<()>>,
 }
 
@@ -230,8 +231,8 @@ impl Keeper {
         }
     }
 
-    /// A primary that was left behind may answer as if nothing were: where there are several hosts,
-    /// the others are asked now and then.
+    /// An old primary that was left behind may answer as usual: if there are several hosts, the
+    /// others are queried periodically.
     async fn next_reason(&self) -> Reason {
         let raised = self.suspicion.raised();
         if self.address.hosts.len() == 1 {
@@ -240,22 +241,22 @@ impl Keeper {
         Clock::system().timeout(ROUND, raised).await.unwrap_or(Reason::Routine)
     }
 
-    /// Comes back when the pool leads to a primary.
+    /// Returns when the pool is connected to a primary.
     async fn look(&mut self, mut reason: Reason) {
         let mut in_vain = 0;
         let began = Clock::system().instant();
         loop {
             let answers = ask_all(&self.address).await;
-            // What was found out meanwhile is answered by the same look.
+            // Reasons that were raised in the meantime are covered by the same check.
             reason = self.suspicion.graver(reason);
             let is_lost = self.pools.borrow().lost.is_cancelled();
             match choose(&answers, Some(self.server)) {
                 Some(server) if server == self.server && !is_lost => {
                     let is_done = match reason {
                         Reason::Routine | Reason::Silence | Reason::ReadOnly => true,
-                        // The server is well. If a connection to it broke, others may have, and
-                        // each would cost a failed statement: they are exchanged, and whoever waits
-                        // for an answer is not disturbed.
+                        // The server is healthy. If one connection to it broke, others may have,
+                        // and each would cost a failed statement: they are replaced, without
+                        // disturbing callers that wait for an answer.
                         Reason::Broken => !self.may_exchange() || self.replace(server, false).await,
                         Reason::Deaf => self.replace(server, true).await,
                     };
@@ -273,12 +274,12 @@ impl Keeper {
                     }
                 }
                 None if !is_lost => {
-                    // Full: it may well be the one that we have, and well.
+                    // Full: it may well be the current server, and healthy.
                     if answers.get(self.server.host) == Some(&Answer::Full) {
                         return;
                     }
                     in_vain += 1;
-                    // One look may fail for a reason of its own.
+                    // A single check may fail for another reason.
                     if reason >= Reason::Broken || in_vain >= 2 {
                         let why = reasons(&self.address, &answers);
                         tracing::error!(why, "the database does not answer");
@@ -291,21 +292,22 @@ impl Keeper {
         }
     }
 
-    /// Whether connections to a server that is well may be exchanged: not as often as single ones
-    /// break, and not while those of the last time are still waited for. Else statements that wait
-    /// for something inside the server would take all the connections that it has.
+    /// Whether connections to a healthy server may be replaced: not as often as single ones break,
+    /// and not while the previously replaced ones are still in use. Otherwise, statements that wait
+    /// inside the server would use up all its connections.
     fn may_exchange(&self) -> bool {
         let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
         is_retired && self.since.elapsed() >= MIN_AGE
     }
 
-    /// Leads everybody to `server`. `gives_up`: who waits for an answer by the connections of until
-    /// now is told that there will be none.
+    /// Connects all links to `server`. `gives_up`: callers that wait for an answer on the old
+    /// connections are told that there will be none.
     async fn replace(&mut self, server: Server, gives_up: bool) -> bool {
         let host = &self.address.hosts[server.host];
         let (lost, generation) = {
             let old = self.pools.borrow();
-            // It belongs to the server's life: who goes on by the old connections is told with all.
+            // The token belongs to the server's life: callers still on the old connections are
+            // notified with the others.
             let lost = if gives_up { CancellationToken::new() } else { old.lost.clone() };
             (lost, old.generation + 1)
         };
@@ -314,12 +316,12 @@ impl Keeper {
             Ok(pool) => pool,
             Err(error) => {
                 let host = &host.name;
-                // It is tried again and again: the loss itself was told.
+                // This is retried continuously, and the loss itself was logged.
                 tracing::debug!(host, "failed to connect to the database: {error}");
                 return false;
             }
         };
-        // What is said of the pool that goes is settled with it.
+        // Reports about the old pool are settled with it.
         self.suspicion.generation.store(generation, Ordering::Relaxed);
         self.suspicion.take();
         let old = self.pools.send_replace(pool);
@@ -329,13 +331,13 @@ impl Keeper {
         self.suspicion.renewed.notify_waiters();
         self.server = server;
         self.since = Clock::system().instant();
-        // Whoever was told that no answer will come has nothing to wait for.
+        // Callers that were told that no answer will come have nothing to wait for.
         let patience = if gives_up { LAST_GRACE } else { longest(&self.options) };
         self.retired = Some(tokio::spawn(async move {
             let clock = Clock::system();
             clock.sleep(AFTERGLOW).await;
-            // They end with the last of their connections, and one that is deaf never does: the
-            // driver asks it, when it is given back, whether it is well.
+            // Closing waits for the last of their connections, and a dead one never returns: the
+            // driver pings it when it is returned to the pool.
             let closed = async {
                 tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
             };

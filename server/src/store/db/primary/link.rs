@@ -1,4 +1,4 @@
-//! What the store reads and writes through.
+//! The connections through which the store reads and writes.
 
 use std::{fmt, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
@@ -23,49 +23,50 @@ use crate::{
     store::{Options, db::writes::Writes},
 };
 
-/// A statement that waits for its answer so long is a reason to look whether its server is still
-/// the one to ask.
+/// A statement that waits this long for its answer triggers a check whether its server is still the
+/// primary.
 const SLOW: Duration = Duration::from_secs(5);
-/// How long the end of the last statements is waited for.
+/// How long to wait for the last statements to end.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
-/// A statement is given so much time at least, on the busiest of machines.
+/// The minimum time limit of a statement, even on a busy machine.
 const MIN: Duration = Duration::from_secs(10);
 
-/// A caller who waits for an answer as long as this has the database asked whether it is there: a
-/// statement may take long, a database that is away answers nothing.
+/// If a caller has waited this long for an answer, the database is pinged: a statement may take
+/// long, but a database that is away does not answer at all.
 const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
-/// How long the answer to that may take.
+/// How long the answer to that ping may take.
 const PROBE: Duration = Duration::from_millis(500);
 /// How long a caller waits for a turn to write, or for the database to be found again.
 const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 
-/// How long a statement is waited for: what a node that counts as dead was waiting for, another one
-/// has taken over.
+/// The time limit of a statement: another node has taken over the work of a node that counts as
+/// dead.
 pub(super) fn longest(options: &Options) -> Duration {
     (options.idle_transaction * 2).max(MIN)
 }
 
-/// The connections of the moment.
+/// The current connections.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) reading: DatabaseConnection,
     pub(super) writing: DatabaseConnection,
-    /// One connection that nothing else waits for; on SQLite the one that writes.
+    /// A connection that nothing else uses; on SQLite, the one that writes.
     pub(super) beating: DatabaseConnection,
-    /// How to reach the server once more; none on SQLite.
+    /// How to open another connection to the server; `None` on SQLite.
     pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when this life of the server is given up: whoever waits for it is told.
+    /// Cancelled when this life of the server is given up: everything that waits for it is
+    /// notified.
     pub(super) lost: CancellationToken,
-    /// Counts the pools.
+    /// The number of pools so far.
     pub(super) generation: u64,
 }
 
-/// What connections are for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Use {
     Reading,
     Writing,
-    /// Saying that the node lives, and hearing who else does.
+    /// Sending heartbeats, and reading which other nodes are alive.
     Beating,
 }
 
@@ -79,7 +80,7 @@ impl Pool {
     }
 }
 
-/// Which pool something was asked through.
+/// The pool through which a statement was sent.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Held {
     /// Cancelled when its server is given up.
@@ -87,27 +88,27 @@ pub(in crate::store) struct Held {
     generation: u64,
 }
 
-/// Told of each statement, and of how long its answer took.
+/// Called with each statement's text and the time until its answer.
 type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 
-/// A pool that may be replaced by another one at any time. Cheap to clone.
+/// A pool that may be replaced at any time. Cheap to clone.
 #[derive(Clone)]
 pub struct Link {
     pool: watch::Receiver<Pool>,
     purpose: Use,
     backend: DbBackend,
-    /// How long to wait for a pool while there is none that leads anywhere.
+    /// How long to wait for a pool while no server is connected.
     patience: Duration,
-    /// A statement that is not answered for so long fails: its connection may be half open.
+    /// A statement that is not answered within this time fails: its connection may be half open.
     longest: Duration,
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
     writes: Arc<Writes>,
-    /// Whether somebody waits for each answer, and rather has none than a late one.
+    /// Whether a caller waits for each answer, and prefers none to a late one.
     is_for_callers: bool,
-    /// The one that opened the database.
+    /// The runtime that opened the database.
     runtime: Option<Handle>,
-    /// Transactions that may be open at once, where that is fewer than connections.
+    /// Limits concurrent transactions, if to fewer than the connections.
     turns: Option<Arc<Semaphore>>,
 }
 
@@ -118,7 +119,7 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// To a pool that is never replaced.
+    /// A link to a pool that is never replaced.
     pub(in crate::store) fn fixed(connection: DatabaseConnection) -> Self {
         let backend = connection.get_database_backend();
         let lost = CancellationToken::new();
@@ -142,7 +143,7 @@ impl Link {
         }
     }
 
-    /// To the pool that a keeper publishes.
+    /// A link to the pool that a keeper publishes.
     pub(super) fn kept(
         pool: watch::Receiver<Pool>,
         purpose: Use,
@@ -167,8 +168,8 @@ impl Link {
         }
     }
 
-    /// The way of heartbeats to the same place: what becomes of them counts like all that is
-    /// written.
+    /// The link for heartbeats to the same database: their results count like those of all other
+    /// writes.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
     }
@@ -179,17 +180,17 @@ impl Link {
         Self { is_for_callers: true, patience, ..self.clone() }
     }
 
-    /// The same link that tells `observer` of each statement.
+    /// The same link that reports each statement to `observer`.
     pub(in crate::store) fn observed(self, observer: Observer) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// The same link with at most so many transactions at once.
+    /// The same link with a limit on concurrent transactions.
     pub(in crate::store) fn limited(self, transactions: usize) -> Self {
         Self { turns: Some(Arc::new(Semaphore::new(transactions))), ..self }
     }
 
-    /// Waits until one more transaction may be open, as long as for a connection.
+    /// Waits until one more transaction may be open, at most as long as for a connection.
     async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, DbErr> {
         let Some(turns) = &self.turns else { return Ok(None) };
         let turn = Clock::system().timeout(self.patience, turns.clone().acquire_owned()).await;
@@ -199,17 +200,17 @@ impl Link {
         }
     }
 
-    /// Whether somebody waits for each answer.
+    /// Whether a caller waits for each answer.
     pub(in crate::store) fn is_for_callers(&self) -> bool {
         self.is_for_callers
     }
 
-    /// What became of what was written through it.
+    /// The results of the writes through it.
     pub(in crate::store) fn writes(&self) -> &Writes {
         &self.writes
     }
 
-    /// Tells of each pool that takes the place of another one: what failed may succeed by it.
+    /// Notified of each pool that replaces another one: failed operations may succeed on it.
     pub(in crate::store) fn renewed(&self) -> Arc<Notify> {
         self.suspicion.as_ref().map(|suspicion| suspicion.renewed.clone()).unwrap_or_default()
     }
@@ -233,7 +234,7 @@ impl Link {
             Ok((self.ask(begin).await?, turn))
         };
         let begun = if self.is_for_callers {
-            // All connections that write are taken, or SQLite's one writer is another process.
+            // All connections for writing are taken, or another process has SQLite's one writer.
             let begun = Clock::system().timeout(CALLERS_TURN, begun).await;
             begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
         } else {
@@ -244,7 +245,7 @@ impl Link {
         Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
     }
 
-    /// Carries out one statement that writes rows, a transaction by itself.
+    /// Executes one statement that writes rows, as its own transaction.
     pub(in crate::store) async fn write_rows(
         &self,
         statement: Statement,
@@ -258,31 +259,31 @@ impl Link {
         rows
     }
 
-    /// Says that the keeper should look for the primary.
+    /// Triggers a check for the primary by the keeper.
     pub(in crate::store) fn suspect(&self, reason: Reason, held: &Held) {
         if let Some(suspicion) = &self.suspicion {
             suspicion.raise(reason, held.generation);
         }
     }
 
-    /// How to reach the server of the moment; none on SQLite.
+    /// How to connect to the current server; `None` on SQLite.
     pub(in crate::store) async fn server(&self) -> Result<Option<(PgConnectOptions, Held)>, DbErr> {
         let pool = self.current().await?;
         let held = Held { lost: pool.lost, generation: pool.generation };
         Ok(pool.server.map(|server| (server, held)))
     }
 
-    /// Closes the pool after its statements in flight; it is not replaced any more.
+    /// Closes the pool after the statements in progress; it is not replaced any more.
     pub(in crate::store) async fn close(self) -> Result<(), DbErr> {
         if let Some(suspicion) = &self.suspicion {
             suspicion.closed.cancel();
         }
         let connection = self.pool.borrow().connection(self.purpose).clone();
-        // A connection that is half open would be waited for without end.
+        // A half-open connection would never close.
         Clock::system().timeout(LAST_GRACE, connection.close()).await.unwrap_or(Ok(()))
     }
 
-    /// The pool of the moment; while its server is lost, the next one, if that comes in time.
+    /// The current pool; while its server is lost, the next one, if there is one in time.
     async fn current(&self) -> Result<Pool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
@@ -301,8 +302,8 @@ impl Link {
         }
     }
 
-    /// Asks through the pool of the moment; once more if it was replaced before there was a
-    /// connection to be had, for then nothing was sent.
+    /// Sends a request through the current pool; once more if the pool was replaced before a
+    /// connection was available, because nothing was sent then.
     async fn ask<T>(
         &self,
         ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
@@ -319,8 +320,8 @@ impl Link {
         }
     }
 
-    /// Polls as if inside the runtime that opened the database. A connection that is made by that is
-    /// driven there: it does not hang on how busy the runtime is that happened to ask first.
+    /// Polls inside the runtime that opened the database. A connection that is opened by this is
+    /// driven there: it does not depend on how busy the runtime of the first caller is.
     pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
         let mut asked = pin!(asked);
         poll_fn(|cx| {
@@ -330,13 +331,13 @@ impl Link {
         .await
     }
 
-    /// Enters the runtime that opened the database, until what is given back is dropped.
+    /// Enters the runtime that opened the database, until the returned guard is dropped.
     pub(super) fn enter_home(&self) -> Option<EnterGuard<'_>> {
         self.runtime.as_ref().map(Handle::enter)
     }
 
-    /// Waits for an answer, but not for a server that is lost. A caller waits for no server that
-    /// answers nothing at all.
+    /// Waits for an answer, but not for a server that is lost. On behalf of a caller, it does not
+    /// wait for a server that answers nothing at all.
     pub(super) async fn answer<T>(
         &self,
         held: &Held,
@@ -353,7 +354,8 @@ impl Link {
             () = clock.sleep(CALLERS_PATIENCE) => {}
         }
         let beating = self.pool.borrow().beating.clone();
-        // In a box: each statement's future would have room for this one, which few need.
+        // Boxed: otherwise every statement's future would reserve space for this one, which few
+        // need.
         let probe = async move { beating.ping().await }.boxed();
         tokio::select! {
             biased;
@@ -403,12 +405,12 @@ impl Link {
         answer
     }
 
-    /// The statement's text, if somebody wants to know it.
+    /// The statement's text, if there is an observer.
     pub(super) fn text(&self, statement: &Statement) -> Option<String> {
         self.observer.is_some().then(|| statement.sql.clone())
     }
 
-    /// Tells the observer of a statement.
+    /// Reports a statement to the observer.
     pub(super) async fn observe<T>(
         &self,
         text: Option<String>,

@@ -1,27 +1,27 @@
-//! The way to the database: an address with one host or several, the search for the one that may be
-//! written, and the pool of connections that is replaced when that is another one.
+//! Connections to the database: a URL with one or more hosts, the search for the writable one, and
+//! a connection pool that is replaced when another host becomes the primary.
 //!
 //! Promises: a statement is sent to a server that was found to be the primary, or fails with an
 //! error that says that the database is lost for now; it never waits for a server that does not
-//! answer, and it never reads from a standby. After a fail-over the pool leads to the new primary
-//! within seconds, without a restart.
+//! answer, and it never reads from a standby. After a fail-over, the pool connects to the new
+//! primary within seconds, without a restart.
 //!
-//! Why it holds: each connection asks its server whether it is in recovery before it is used. A
-//! server becomes a standby by a restart only, which ends its connections. So what is left is to
-//! notice that a server is gone, or that another one has been promoted although it is not: each
-//! error of a connection, each refusal to write and each long silence is a reason to look
-//! (`keeper`), and looking asks all hosts at once (`search`). Whatever waits for a server that is
-//! given up is told so at once (`link`).
+//! Why it holds: each connection checks whether its server is in recovery before it is used. A
+//! server becomes a standby only by a restart, which ends its connections. What remains is to
+//! notice that a server is gone, or that another one has been promoted while the old one still
+//! runs: each connection error, each rejected write and each long silence triggers a check
+//! (`keeper`), and a check queries all hosts at once (`search`). Everything that waits for a server
+//! that is given up fails at once (`link`).
 //!
 //! - `address`: the hosts of a URL, and the URL without its password
-//! - `search`: which of them may be written
+//! - `search`: which host is writable
 //! - `link`: the current pool, which the store reads and writes through
-//! - `suspicion`: what is a reason to look
-//! - `transaction`: a transaction through it
-//! - `keeper`: looks when there is reason to, and replaces the pool
+//! - `suspicion`: what triggers a check
+//! - `transaction`: a transaction through the pool
+//! - `keeper`: checks when triggered, and replaces the pool
 //! - `warm`: what a new connection does before it is used
 //!
-//! SQLite has a link, too: to a pool that nobody replaces.
+//! SQLite has a link too: to a pool that is never replaced.
 
 mod address;
 mod keeper;

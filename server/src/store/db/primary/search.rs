@@ -1,4 +1,4 @@
-//! Which of several servers may be written.
+//! Finds out which of several servers is writable.
 
 use std::time::Duration;
 
@@ -8,40 +8,40 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, Row, postgres::PgConnectio
 use super::address::{Address, Host};
 use crate::clock::Clock;
 
-/// A server has so long to take a connection and to say what it is.
+/// How long a server may take to accept a connection and to report its state.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// One that has not answered is asked anew this often, beside what is asked already: a connection
-/// that was opened while the way to it swallowed everything stays deaf when the way is open again.
+/// If a server has not answered, it is queried again at this interval, in addition to the pending
+/// queries: a connection that was opened while the network dropped all packets stays dead when the
+/// network recovers.
 const ANEW: Duration = Duration::from_secs(1);
 
-/// A life of a server that may be written.
+/// A life of a writable server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Server {
-    /// Which of the address's hosts.
+    /// The index of its host in the address.
     pub(super) host: usize,
-    /// The history that it continues: each promotion begins one with a higher number. 0 where it
-    /// was not asked.
+    /// Its timeline: each promotion begins one with a higher number. 0 if it was not queried.
     pub(super) timeline: u32,
     /// When it started.
     pub(super) started_at: i64,
 }
 
-/// What a host answered.
+/// A host's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It may be written.
+    /// It is writable.
     Primary(Server),
-    /// It follows another one.
+    /// It follows another server.
     Standby,
-    /// It takes no more connections: what it is remains unknown.
+    /// It accepts no more connections, so its state is unknown.
     Full,
-    /// Why it gave none, and whether it may give one soon.
+    /// Why there was no answer, and whether one may come soon.
     Nothing { why: String, soon: bool },
 }
 
 impl Answer {
-    /// Whether to ask again. A server that is starting is waited for, or promoted; a wrong password
-    /// does not become right.
+    /// Whether to query it again. A server that is starting may become available or be promoted; a
+    /// wrong password stays wrong.
     pub(super) fn may_change(&self) -> bool {
         match self {
             Self::Primary(_) | Self::Standby | Self::Full => true,
@@ -50,7 +50,7 @@ impl Answer {
     }
 }
 
-/// Asks all hosts at once.
+/// Queries all hosts at once.
 pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
     let with_timeline = address.hosts.len() > 1;
     let asked = address
@@ -61,8 +61,8 @@ pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
     join_all(asked).await
 }
 
-/// Asks again and again, until something comes of one of the questions or the first has had its
-/// time. None is given up for a later one: on a slow way the first is the first to be answered.
+/// Repeats a query until one of the attempts is answered or the first has timed out. No attempt is
+/// given up for a later one: on a slow network, the first is the first to be answered.
 async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> Answer
 where
     F: Future<Output = Result<Answer, sqlx::Error>>,
@@ -101,13 +101,13 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<Answer, s
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
         Answer::Primary(Server { host: index, timeline, started_at: row.try_get(2)? })
     };
-    // Whether the good-bye arrives is all the same.
+    // It does not matter whether the goodbye arrives.
     let _ = connection.close().await;
     Ok(answer)
 }
 
-/// The timeline is the first part of the name of the file that the server writes its log to. Some
-/// managed services do not tell: then their hosts count as equal.
+/// The timeline is the first part of the name of the server's current WAL file. Some managed
+/// services do not report it: their hosts then count as equal.
 async fn timeline(connection: &mut PgConnection) -> u32 {
     let question = "SELECT pg_walfile_name(pg_current_wal_lsn())";
     let name = sqlx::query_scalar::<_, String>(question).fetch_one(connection).await;
@@ -130,9 +130,9 @@ fn unanswered(error: &sqlx::Error) -> Answer {
     Answer::Nothing { why: error.to_string(), soon }
 }
 
-/// The server to write to. Of several that call themselves primary, that of the latest history:
-/// the others were left behind by a promotion and do not know it. Of equals the one in use, then
-/// the first.
+/// The server to write to. If several call themselves primary, the one with the latest timeline:
+/// the others were left behind by a promotion without knowing it. Among equals, the current one,
+/// then the first.
 pub(super) fn choose(answers: &[Answer], current: Option<Server>) -> Option<Server> {
     let primaries = answers.iter().filter_map(|answer| match answer {
         Answer::Primary(server) => Some(*server),
@@ -143,7 +143,7 @@ pub(super) fn choose(answers: &[Answer], current: Option<Server>) -> Option<Serv
     primaries.max_by_key(rank)
 }
 
-/// Why there is no primary, for people.
+/// Why there is no primary, as a text for people.
 pub(super) fn reasons(address: &Address, answers: &[Answer]) -> String {
     let each = address.hosts.iter().zip(answers).map(|(host, answer)| {
         let why = match answer {
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// However busy the machine is.
+    /// Enough even on a busy machine.
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn primary(host: usize, timeline: u32) -> Answer {
@@ -183,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_is_asked_anew_while_a_question_has_no_answer() {
         let asked = AtomicUsize::new(0);
-        // What is asked first, and what is asked next, is swallowed.
+        // The first attempt and the next ones get no answer.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             async move { if number < 2 { pending().await } else { Ok(Answer::Standby) } }
@@ -195,7 +195,7 @@ mod tests {
     async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
         let asked = AtomicUsize::new(0);
         let others = Notify::new();
-        // The first is answered when a second one is on its way, which never is.
+        // The first is answered once a second one has been sent, which itself is never answered.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             let others = &others;

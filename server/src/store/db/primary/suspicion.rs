@@ -1,4 +1,4 @@
-//! Why to look for the primary: what errors say of the server, and who tells the keeper.
+//! Why to search for the primary: what errors say about the server, and how the keeper is notified.
 
 use std::{
     io,
@@ -12,31 +12,31 @@ use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Why to look for the primary.
+/// Why to search for the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum Reason {
-    /// It is time: another server may have been promoted.
+    /// A regular check: another server may have been promoted.
     Routine,
-    /// An answer takes long, or there is no connection to be had.
+    /// An answer takes long, or no connection is available.
     Silence,
-    /// The server refuses to be written.
+    /// The server rejects writes.
     ReadOnly,
-    /// A connection broke, or a statement waited for longer than any may.
+    /// A connection broke, or a statement exceeded the time limit.
     Broken,
-    /// The server answers nothing on a connection that had nothing to do: others are deaf, too.
+    /// The server does not answer on an idle connection: other connections are probably dead, too.
     Deaf,
 }
 
-/// Tells the keeper.
+/// Notifies the keeper.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
     reason: Mutex<Option<Reason>>,
     raised: Notify,
-    /// The pool in use: what is said of an earlier one is settled.
+    /// The pool in use: reports about an earlier one are ignored.
     pub(super) generation: AtomicU64,
     /// Cancelled when the store is closed.
     pub(super) closed: CancellationToken,
-    /// Tells of each pool that takes the place of another one.
+    /// Notified of each pool that replaces another one.
     pub(super) renewed: Arc<Notify>,
 }
 
@@ -51,7 +51,7 @@ impl Suspicion {
         self.raised.notify_one();
     }
 
-    /// Waits for the next one.
+    /// Waits for the next reason.
     pub(super) async fn raised(&self) -> Reason {
         loop {
             if let Some(reason) = self.take() {
@@ -61,18 +61,18 @@ impl Suspicion {
         }
     }
 
-    /// The graver of `reason` and what was raised until now, which is settled by that.
+    /// The graver of `reason` and the one raised so far, which is cleared.
     pub(super) fn graver(&self, reason: Reason) -> Reason {
         self.take().map_or(reason, |raised| raised.max(reason))
     }
 
-    /// Forgets what was raised until now.
+    /// Takes and clears the reason raised so far.
     pub(super) fn take(&self) -> Option<Reason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// The error of whoever waited for a server that does not answer any more.
+/// The error for callers that waited for a server that no longer answers.
 pub(super) fn lost() -> DbErr {
     let error = io::Error::new(
         io::ErrorKind::ConnectionAborted,

@@ -19,13 +19,13 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
-    /// None once it has ended.
+    /// `None` once it has ended.
     inner: Option<sea_orm::DatabaseTransaction>,
     link: Link,
     held: Held,
     /// Whether a statement has changed a row.
     has_written: AtomicBool,
-    /// Its turn among the transactions of a link that has only so many.
+    /// Its permit on a link with limited transactions.
     _turn: Option<OwnedSemaphorePermit>,
     number: u64,
     /// Dropped once it has ended.
@@ -51,22 +51,22 @@ impl DatabaseTransaction {
         }
     }
 
-    /// A number that no transaction of this process has.
+    /// A number that no other transaction of this process has.
     pub(crate) fn next_number() -> u64 {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// No other transaction of this process has it.
+    /// A number that no other transaction of this process has.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Drops `what` when the transaction has ended, however it does.
+    /// Drops `what` when the transaction has ended, whether committed or rolled back.
     pub(crate) fn keep(&self, what: impl Any + Send) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(what));
     }
 
-    /// Commits. After an error that the connection broke, it may have been committed or not.
+    /// Commits. After a connection error, it may or may not have been committed.
     pub async fn commit(mut self) -> Result<(), DbErr> {
         let Some(inner) = self.inner.take() else { return Err(ended()) };
         let commit = self.link.at_home(inner.commit().boxed());
@@ -79,7 +79,7 @@ impl DatabaseTransaction {
         committed
     }
 
-    /// Takes everything back.
+    /// Rolls everything back.
     pub async fn rollback(mut self) -> Result<(), DbErr> {
         let Some(inner) = self.inner.take() else { return Err(ended()) };
         let rollback = self.link.at_home(inner.rollback().boxed());
@@ -90,7 +90,7 @@ impl DatabaseTransaction {
         self.inner.as_ref().ok_or_else(ended)
     }
 
-    /// Takes down what became of a statement.
+    /// Records the result of a statement.
     fn note<T>(&self, answer: &Result<T, DbErr>, has_written: impl Fn(&T) -> bool) {
         match answer {
             Ok(answer) if has_written(answer) => self.has_written.store(true, Ordering::Relaxed),
@@ -100,9 +100,9 @@ impl DatabaseTransaction {
     }
 }
 
-/// A connection goes back to its pool by a task of the runtime in which it is dropped. That must be
-/// the one that opened the database: while the API's runtime is busy, its tasks wait, and SQLite's
-/// one connection for writing would be missing for as long.
+/// A connection is returned to its pool by a task of the runtime in which it is dropped. That must
+/// be the runtime that opened the database: while the API's runtime is busy, its tasks are delayed,
+/// and SQLite's one connection for writing would be missing for as long.
 impl Drop for DatabaseTransaction {
     fn drop(&mut self) {
         let _home = self.link.enter_home();
@@ -110,12 +110,12 @@ impl Drop for DatabaseTransaction {
     }
 }
 
-/// It takes no statement after its end.
+/// The error for a statement after the end of the transaction.
 fn ended() -> DbErr {
     DbErr::Custom("the transaction has ended".to_owned())
 }
 
-/// Whether the rows of a statement's answer are what it changed.
+/// Whether the rows in a statement's answer are the changed ones.
 fn returns_changes(sql: &str) -> bool {
     sql.contains("RETURNING")
 }

@@ -1,9 +1,9 @@
-//! What a new connection is made to do before it is given out.
+//! Warms a new connection up before it is used.
 //!
-//! A new session of PostgreSQL knows no table. Its first statement about the ledger has it read up
-//! on the table, on each day that is named and on their indexes, which takes longer than the
-//! statement itself. A storm that meets cold connections would pay that on each of them, between
-//! its instant and its first fires.
+//! A new PostgreSQL session has no table metadata. Its first statement about the ledger loads the
+//! metadata of the table, of each day named and of their indexes, which takes longer than the
+//! statement itself. A storm on cold connections would pay that on each of them, between its
+//! instant and its first fires.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -11,8 +11,8 @@ use sea_orm::sqlx::{self, PgConnection};
 
 use crate::store::db::days::{DAY_MS, Days, first_key};
 
-/// Has the session read up on the tables that a fire goes through, in the days around `now`. One
-/// that cannot is as good as before, only slower.
+/// Loads the metadata of the tables that a fire passes through, for the days around `now`. If this
+/// fails, the connection is still usable, only slower.
 pub(super) async fn warm(connection: &mut PgConnection, now: DateTime<Utc>) {
     if let Err(error) = look(connection, now.timestamp_millis()).await {
         tracing::debug!("failed to warm a connection: {error}");
@@ -24,14 +24,14 @@ async fn look(connection: &mut PgConnection, now: i64) -> Result<(), sqlx::Error
     let has_tables = sqlx::query_scalar(has_tables).persistent(false);
     if has_tables.fetch_one(&mut *connection).await? {
         let statement = statement([now - DAY_MS, now + DAY_MS]);
-        // Both go as one, so the limit ends with it. Nobody waits here for a lock on a table.
+        // Both are sent as one, so the limit ends with it. Do not wait for a table lock.
         let statement = format!("SET LOCAL lock_timeout = '100ms'; {statement}");
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(connection).await?;
     }
     Ok(())
 }
 
-/// Planned, it opens all that it names; executed, it reads nothing.
+/// Planning it opens all tables that it names; executing it reads nothing.
 fn statement(range: [i64; 2]) -> String {
     let by_key = |column| Days::of_keys(column, range.map(first_key).into_iter()).condition();
     let instants = range.map(Timestamp).into_iter();

@@ -1,10 +1,10 @@
-//! Fires that wait for runs in their way to settle, and other intents that nobody owns yet.
+//! Fires that wait for blocking runs to settle, and other unowned intents.
 //!
-//! The buffer is the ledger itself: a fire that waits is `pending`, without an owner, and has a
-//! `queue_position`. Whoever writes a schedule's queue holds the schedule's row, so a claim and a
+//! The buffer is the ledger itself: a waiting fire is `pending`, has no owner, and has a
+//! `queue_position`. Every write of a schedule's queue locks the schedule's row, so a claim and a
 //! release never decide about the same schedule at once.
 //!
-//! - `places`: who goes into a queue, out of it, and to which place
+//! - `places`: adds fires to a queue, removes them, and moves them within it
 
 mod places;
 
@@ -32,16 +32,16 @@ use crate::store::{
     },
 };
 
-/// How a schedule's buffer stands.
+/// The state of a schedule's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// Fires that wait and may still start: neither stale nor past their deadline.
+    /// Waiting fires that can still start: neither stale nor past their deadline.
     pub waiting: usize,
-    /// The highest place that is taken.
+    /// The highest position in use.
     pub last: i64,
 }
 
-/// A schedule whose fires wait, as it is now.
+/// The current state of a schedule with waiting fires.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Queue {
     /// The schedule.
@@ -52,7 +52,7 @@ pub struct Queue {
     pub fires_version: i32,
     /// Whether it may fire.
     pub enabled: bool,
-    /// Whether it is gone.
+    /// Set if it was deleted.
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
@@ -64,13 +64,13 @@ pub struct Queue {
     pub buffer_limit: Option<i32>,
 }
 
-/// Whether there are intents that nobody owns. There are none in most rounds, and to plan what is
-/// to be known of them takes PostgreSQL longer than to find that out.
+/// Whether there are unowned intents. In most rounds there are none, and PostgreSQL needs more time
+/// to plan the queries about them than to find that out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Unowned {
     /// Whether a fire waits in a buffer.
     pub waits: bool,
-    /// Whether the time of another one has come.
+    /// Whether another unowned intent has become due.
     pub is_due: bool,
 }
 
@@ -79,19 +79,19 @@ pub struct Unowned {
 pub struct Outlook {
     /// Whether a fire waits anywhere.
     pub waits: bool,
-    /// When the first of those that wait is past its deadline.
+    /// When the first waiting fire passes its deadline.
     pub deadline: Option<Timestamp>,
 }
 
-/// A fire in a buffer. The partial index has the same words.
+/// A fire in a buffer. The partial index has the same condition.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
 
-/// A fire whose time comes later than its claim. The partial index has the same words.
+/// A fire that becomes due after its claim. The partial index has the same condition.
 const COMES_LATER: &str =
     "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 
-/// `waiting(schedule_id)`: the schedules that have a buffer. One step along the index for each of
-/// them, however many fires wait.
+/// `waiting(schedule_id)`: the schedules that have a buffer. Takes one step along the index for
+/// each of them, however many fires wait.
 fn schedules_with_buffers(days: &str) -> String {
     format!(
         "WITH RECURSIVE waiting(schedule_id) AS ( \
@@ -104,11 +104,11 @@ fn schedules_with_buffers(days: &str) -> String {
     )
 }
 
-/// From when the deadline of a fire of the schedule `s` counts: as the engine has it.
+/// The start of the deadline of a fire of schedule `s`, as the engine computes it.
 const SINCE: &str = "CASE WHEN fire.due_at < fire.scheduled_at + s.jitter_ms \
     THEN fire.due_at ELSE fire.scheduled_at + s.jitter_ms END";
 
-/// What `of` is of the fire at the head of the queue of `waiting.schedule_id`.
+/// The expression `of` for the fire at the head of the queue of `waiting.schedule_id`.
 fn head(of: &str, days: &str) -> String {
     format!(
         "(SELECT {of} FROM fire WHERE {WAITS}{days} \
@@ -116,9 +116,9 @@ fn head(of: &str, days: &str) -> String {
     )
 }
 
-/// When the first fire in the queue of the schedule `s` is past its deadline, if it has one. Somebody
-/// may have reordered the queue, so that need not be its head; only queues with deadlines are read
-/// for it.
+/// When the first fire in the queue of schedule `s` passes its deadline, if it has one. The queue
+/// may have been reordered, so that need not be its head; only queues with deadlines are read for
+/// this.
 fn first_deadline(days: &str) -> String {
     format!(
         "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
@@ -128,7 +128,7 @@ fn first_deadline(days: &str) -> String {
 }
 
 impl Store {
-    /// How the buffers of `schedules` stand at `now`; those without one are left out.
+    /// The state of the buffers of `schedules` at `now`; schedules without one are left out.
     pub async fn buffers_of(
         &self,
         tx: &DatabaseTransaction,
@@ -181,9 +181,9 @@ impl Store {
         Ok(row.unwrap_or_default())
     }
 
-    /// Schedules with intents that nobody owns and about which something is to be decided: their
-    /// time has come; nothing is alive of the schedule any more; it was paused, edited or deleted;
-    /// one in the queue is past its deadline; or runs that are to give way have not been told.
+    /// Schedules with unowned intents that need a decision: they are due; no run of the schedule is
+    /// live; the schedule was paused, edited or deleted; a queued fire is past its deadline; or
+    /// runs that must give way have not been asked to stop.
     pub async fn schedules_to_release(
         &self,
         now: Timestamp,
@@ -244,13 +244,13 @@ impl Store {
         let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or_else(Outlook::default, |row| Outlook {
             waits: row.buffers > 0,
-            // Past it, not at it.
+            // Past the deadline, not at it.
             deadline: row.deadline.map(|at| Timestamp(at.saturating_add(1))),
         }))
     }
 
-    /// The schedules of `ids` as they are now, locked until the transaction ends; `None` of those
-    /// that are gone. Those that somebody else has locked are left out: nobody waits for them.
+    /// The current state of the schedules in `ids`, locked until the transaction ends; `None` for
+    /// deleted ones. Schedules that another transaction has locked are left out, without waiting.
     pub async fn lock_queues(
         &self,
         tx: &DatabaseTransaction,
@@ -280,8 +280,8 @@ impl Store {
         Ok(queues)
     }
 
-    /// The intents of `schedules` that nobody owns: up to `each` of each queue, those that are past
-    /// their deadline and then those at its head, and up to `limit` whose time has come.
+    /// The unowned intents of `schedules`: up to `each` per queue, those past their deadline and
+    /// then those at its head, and up to `limit` that have become due.
     pub async fn unowned_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -302,7 +302,8 @@ impl Store {
              WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
              WHERE place <= {{0}} ORDER BY schedule_id, place"
         );
-        // The limit stands inside, or SQLite would read the whole history of each schedule.
+        // The limit is inside the subquery; otherwise SQLite would read the whole history of each
+        // schedule.
         let later = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
                WHERE {COMES_LATER} AND fire.due_at <= {{0}} \
@@ -319,7 +320,7 @@ impl Store {
         Ok(intents)
     }
 
-    /// Takes intents that nobody owns: `node` hands them over next.
+    /// Takes unowned intents: `node` will hand them over.
     pub async fn own_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -343,8 +344,7 @@ impl Store {
     }
 }
 
-/// The first `limit` fires that wait in a schedule's buffer, in the order in which they will
-/// start.
+/// The first `limit` fires that wait in a schedule's buffer, in the order in which they will start.
 pub async fn queue<C: ConnectionTrait>(
     connection: &C,
     schedule: Uuid,
@@ -360,7 +360,7 @@ pub async fn queue<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many fires wait in the buffer of each of those schedules.
+/// How many fires wait in the buffer of each of these schedules.
 pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

@@ -11,21 +11,21 @@ use crate::store::{
     },
 };
 
-/// An intent that goes into the buffer.
+/// An intent to put into the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// The fire.
     pub id: Uuid,
     /// Its instant.
     pub scheduled_at: Timestamp,
-    /// Its place.
+    /// Its position.
     pub place: i64,
     /// The run that it waits for, if one is known.
     pub behind: Option<String>,
 }
 
 impl Store {
-    /// Puts intents that nobody owns into the buffer.
+    /// Puts unowned intents into the buffer.
     pub async fn buffer_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -51,7 +51,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the waiting of all fires of each schedule but the one that takes their place.
+    /// Ends all waiting fires of each schedule except the one that replaces them.
     pub async fn replace_waiting(
         &self,
         tx: &DatabaseTransaction,
@@ -75,8 +75,8 @@ impl Store {
         Ok(())
     }
 
-    /// Takes fires out of the buffer of a schedule that this transaction has locked: all, or those
-    /// of `fires`. Says which those were.
+    /// Removes fires from the buffer of a schedule that this transaction has locked: all, or those
+    /// in `fires`. Returns the removed ones.
     pub async fn purge_waiting(
         &self,
         tx: &DatabaseTransaction,
@@ -94,7 +94,7 @@ impl Store {
                decided_at = {{1}}, queue_position = NULL \
              WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
         );
-        // Without a filter its one row is not looked at.
+        // Without a filter, its single row is ignored.
         const NONE: [Uuid; 1] = [Uuid::nil()];
         let ids = fires.unwrap_or(&NONE).iter().copied();
         let values = vec![who.into(), now.0.into(), schedule.into()];
@@ -104,7 +104,7 @@ impl Store {
         Ok(purged)
     }
 
-    /// Gives the fires of a schedule's buffer new places.
+    /// Gives the fires of a schedule's buffer new positions.
     pub async fn place_waiting(
         &self,
         tx: &DatabaseTransaction,

@@ -1,8 +1,8 @@
 //! Several lines as one row.
 //!
-//! The texts stand one after the other, divided by line feeds. Beside them stand the stream and the
-//! time of each line, in runs of equal ones: `o0*3,e12*1` are three lines on standard output, and
-//! one on standard error 12 ms later.
+//! The texts are concatenated, separated by line feeds. The stream and time of each line are stored
+//! separately, as runs of equal values: `o0*3,e12*1` means three lines on standard output, and one
+//! on standard error 12 ms later.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use entity::{
 };
 use uuid::Uuid;
 
-/// How many bytes of text one row holds, unless its only line has more.
+/// Maximum bytes of text per row, unless its only line is longer.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// How many lines one row holds.
+/// Maximum number of lines per row.
 const MAX_LINES: usize = 4_096;
 
-/// A row of the log, to be written.
+/// A row of the log to write.
 #[derive(Clone, Debug)]
 pub struct NewChunk {
     /// The run.
@@ -33,13 +33,13 @@ pub struct NewChunk {
     pub at: Timestamp,
     /// Where its first line came from.
     pub stream: Stream,
-    /// The texts, divided by line feeds.
+    /// The texts, separated by line feeds.
     pub text: String,
-    /// Stream and time of each line, where there are several.
+    /// The stream and time of each line, if there are several.
     pub lines: Option<String>,
 }
 
-/// Lines of one attempt that come to lie in one row.
+/// Lines of one attempt that will form one row.
 #[derive(Debug, Default)]
 pub struct Chunk {
     text: String,
@@ -47,7 +47,7 @@ pub struct Chunk {
     count: usize,
 }
 
-/// Lines one after the other of one stream and one instant.
+/// Consecutive lines of one stream and one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     stream: Stream,
@@ -56,17 +56,17 @@ struct Run {
 }
 
 impl Chunk {
-    /// Whether there is no line in it.
+    /// Whether it contains no line.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many lines there are in it.
+    /// The number of lines.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is room for a line of so many bytes. An empty one has room for any.
+    /// Whether a line of this many bytes fits. An empty chunk takes any line.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.is_empty() || (self.count < MAX_LINES && self.text.len() + 1 + bytes <= MAX_BYTES)
     }
@@ -86,7 +86,7 @@ impl Chunk {
         }
     }
 
-    /// The row, whose last line has the number `seq`; nothing where there is no line.
+    /// The row, whose last line has the number `seq`; `None` without lines.
     pub fn row(self, run_id: Uuid, seq: i64, task: &str, attempt: i32) -> Option<NewChunk> {
         let Run { stream, at, .. } = *self.runs.first()?;
         let lines = (self.count > 1).then(|| written(&self.runs));
@@ -105,7 +105,7 @@ fn written(runs: &[Run]) -> String {
         };
         let comma = if text.is_empty() { "" } else { "," };
         let later = run.at.0.saturating_sub(before);
-        // Writing into a text does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{comma}{stream}{later}*{}", run.count);
         before = run.at.0;
     }
@@ -128,7 +128,7 @@ fn read(text: &str, first: Timestamp) -> Option<Vec<Run>> {
     text.split(',').map(run).collect()
 }
 
-/// The lines of a row. A row that was written otherwise is shown as it is, as one line.
+/// The lines of a row. A row in an unknown format is shown unchanged, as one line.
 pub(super) fn lines_of(row: Model) -> Box<dyn Iterator<Item = Model> + Send> {
     let runs = row.lines.as_deref().and_then(|lines| read(lines, row.at)).unwrap_or_default();
     let count = row.text.bytes().filter(|byte| *byte == b'\n').count() + 1;

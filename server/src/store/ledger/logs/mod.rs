@@ -1,5 +1,5 @@
-//! The lines that attempts print, packed into chunks: a row for each line costs a hundred bytes
-//! beside its text, and programs print a million short ones.
+//! The lines that attempts print, packed into chunks: one row per line would cost a hundred bytes
+//! in addition to its text, and programs print millions of short lines.
 
 mod chunk;
 
@@ -10,15 +10,14 @@ use uuid::Uuid;
 pub use self::chunk::{Chunk, NewChunk};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// How many rows are read at first; a row may hold more lines than are asked for.
+/// How many rows are read first; a row may contain more lines than requested.
 const FIRST_ROWS: u64 = 2;
 
-/// How many rows are read at once at most.
+/// Maximum number of rows read at once.
 const MAX_ROWS: u64 = 200;
 
 impl Store {
-    /// Writes chunks of lines. One that stands there already stays: a repeated write changes
-    /// nothing.
+    /// Writes chunks of lines. Existing ones stay: a repeated write changes nothing.
     pub async fn append_lines(&self, chunks: &[NewChunk]) -> Result<(), StoreError> {
         if chunks.is_empty() {
             return Ok(());
@@ -57,7 +56,7 @@ impl Store {
         Ok(())
     }
 
-    /// The lines of a run after the one numbered `after`, in order, one a model.
+    /// The lines of a run after number `after`, in order, one model per line.
     pub async fn lines_after(
         &self,
         run_id: Uuid,

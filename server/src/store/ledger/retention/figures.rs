@@ -1,4 +1,4 @@
-//! What a round would remove, counted and not removed.
+//! Counts what a round would remove, without removing it.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use crate::store::{
     db::days::{first_key, made_at},
 };
 
-/// Rows of a table that would go.
+/// Rows of a table that would be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// The table.
     pub table: &'static str,
-    /// Whose they are; none for what belongs to no namespace.
+    /// Their namespace; `None` if they belong to none.
     pub namespace_id: Option<Uuid>,
-    /// How many.
+    /// The number of rows.
     pub rows: i64,
-    /// What they take up, by their contents: an estimate.
+    /// An estimate of their size, by their contents.
     pub bytes: i64,
-    /// When the oldest of them was: a fire's instant, else when its run was made. Not known of what
-    /// stands beside the ledger.
+    /// The time of the oldest: a fire's instant, otherwise the creation of its run. Unknown outside
+    /// the ledger.
     pub oldest: Option<Timestamp>,
-    /// When the newest was.
+    /// The time of the newest.
     pub newest: Option<Timestamp>,
 }
 
-/// The oldest row of a table that would stay.
+/// The oldest row of a table that would remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oldest {
     /// The table.
     pub table: &'static str,
-    /// When it was made.
+    /// When it was created.
     pub made_at: Timestamp,
 }
 
-/// What a row takes up beside its contents: its header, its keys in the indexes.
+/// The size of a row beyond its contents: header and index entries.
 const FIRE: Shape = Shape { table: "fire", fixed: 420, texts: &["detail"] };
 const RUN: Shape = Shape {
     table: "run",
@@ -66,7 +66,7 @@ struct Row {
 }
 
 impl Shape {
-    /// The bytes of all rows of `alias`.
+    /// The expression for the total size of the rows of `alias`.
     fn bytes(&self, store: &Store, alias: &str) -> String {
         let length = |column: &&str| {
             if store.dialect().is_postgres() {
@@ -81,7 +81,7 @@ impl Shape {
 }
 
 impl Store {
-    /// The rows of the ledger that would go, by table and namespace; or those `within` one.
+    /// The ledger rows that would be removed, by table and namespace; or only those `within` one.
     pub async fn old_figures(
         &self,
         rule: &Rule,
@@ -136,13 +136,13 @@ impl Store {
         Ok(figures)
     }
 
-    /// The rows beside the ledger that would go.
+    /// The rows outside the ledger that would be removed.
     pub async fn leftover_figures(
         &self,
         rule: &Rule,
         answers: Duration,
     ) -> Result<Vec<Figure>, StoreError> {
-        /// Header, keys and a definition, a session or an answer.
+        /// The row header, keys, and a definition, session or stored answer.
         const USUAL_BYTES: i64 = 1_000;
         #[derive(FromQueryResult)]
         struct Count {
@@ -163,7 +163,7 @@ impl Store {
         Ok(figures)
     }
 
-    /// The oldest rows of the ledger that would stay, or of those `within` one namespace.
+    /// The oldest ledger rows that would remain, of all or `within` one namespace.
     pub async fn oldest_kept(
         &self,
         rule: &Rule,

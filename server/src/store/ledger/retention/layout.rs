@@ -1,4 +1,4 @@
-//! Which partitions there are: their tables, their names and their bounds.
+//! The existing partitions: their tables, names and bounds.
 
 use chrono::DateTime;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -10,16 +10,16 @@ use crate::store::{
     db::days::{DAY_MS, first_key, made_at},
 };
 
-/// Tables whose days come and go together.
+/// Tables whose partitions are created and dropped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// The fires, by the instant that they stand for.
+    /// The fires, by scheduled instant.
     Fires,
-    /// The runs with their attempts and lines, by the time in the run's key.
+    /// The runs with their attempts and log lines, by the time in the run's key.
     Runs,
 }
 
-/// The days of one partition, from the first's start to the last's end in milliseconds.
+/// The days of one partition, from the start of the first to the end of the last, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The start.
@@ -28,17 +28,17 @@ pub struct Stretch {
     pub to: i64,
 }
 
-/// The partitions that there are.
+/// The existing partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Those between the ends, oldest first.
+    /// The partitions between the two outer ones, oldest first.
     pub stretches: Vec<Stretch>,
-    /// Where the last one begins.
+    /// Where the last partition, `_beyond`, starts.
     pub beyond: i64,
 }
 
 impl Family {
-    /// Both.
+    /// Both families.
     pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
 
     /// Its tables, in the order in which transactions lock them.
@@ -56,7 +56,7 @@ impl Family {
         }
     }
 
-    /// The column that a table is divided by.
+    /// The column by which a table is partitioned.
     pub(super) fn column(self, table: &str) -> &'static str {
         match (self, table) {
             (Self::Fires, _) => "scheduled_at",
@@ -72,10 +72,10 @@ impl Family {
         }
     }
 
-    /// The rows `t` that may have been written since the horizon: runs by their stamp. A fire that
-    /// was decided is not written again, and a new one has a new key; but somebody may have ordered
-    /// its run again, which keeps it. Those are asked for as an array, so that both are found by the
-    /// key: all this happens while the table is locked.
+    /// The rows `t` that may have been written since the horizon. Runs are found by their stamp. A
+    /// decided fire is never written again, and a new one has a new key; but its run may have been
+    /// repeated on request, which retains the fire. Those keys are queried as an array, so that
+    /// both are found by key: all this happens while the table is locked.
     pub(super) fn touched_since(self, horizon: i64, rule: &Rule) -> String {
         match self {
             Self::Fires => format!(
@@ -96,7 +96,7 @@ impl Family {
 }
 
 impl Stretch {
-    /// The partition of `table`.
+    /// The name of this partition of `table`.
     pub(super) fn name(self, table: &str) -> String {
         let day = DateTime::from_timestamp_millis(self.from).unwrap_or_default();
         format!("{table}_{}", day.format("%Y%m%d"))
@@ -136,7 +136,7 @@ impl Store {
     }
 }
 
-/// Where a partition begins and ends, as PostgreSQL writes it; None is the end of all values.
+/// The bounds of a partition, in PostgreSQL's notation; `None` is unbounded.
 fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
     let text = text.trim_start_matches("FOR VALUES FROM ");
     let (from, to) = text.split_once(" TO ").unwrap_or((text, ""));

@@ -1,14 +1,14 @@
-//! History that is old enough to go, and the rows that nothing needs any more.
+//! Removes history that is old enough, and rows that are no longer needed.
 //!
-//! What is old enough is said once, as a condition ([`Rule`]), and asked everywhere: by the chunks
-//! that delete, by the days that PostgreSQL drops, by the preview. So a preview never names other
-//! rows than a round then removes.
+//! The condition for what is old enough exists once ([`Rule`]) and is used everywhere: by the
+//! chunks that delete, by the days that PostgreSQL drops, and by the preview. So a preview never
+//! shows other rows than a round then removes.
 //!
 //! - `rule`: which rows are old enough
-//! - `sweep`: deleting them, a chunk a transaction
-//! - `purge`: the rows beside the ledger that nothing needs any more
-//! - `layout`: the days that PostgreSQL keeps the ledger in, as they are
-//! - `partitions`: making and dropping them
+//! - `sweep`: deletes them, one chunk per transaction
+//! - `purge`: rows outside the ledger that are no longer needed
+//! - `layout`: the existing partitions of the ledger on PostgreSQL
+//! - `partitions`: creates and drops them
 //! - `figures`: what a round would remove
 
 mod figures;

@@ -1,13 +1,12 @@
-//! The days that PostgreSQL keeps the ledger in.
+//! The partitions of the ledger on PostgreSQL.
 //!
-//! A table is a row of partitions without a gap: `_past`, one for each stretch of days, `_beyond`.
-//! The two at the ends are small; they catch what is older than the oldest day (an instant that
-//! was made up for) and newer than the newest. There is no default partition: with one, PostgreSQL
-//! could not read a table in the order of its days, and a list of the newest rows would look into
-//! all of them.
+//! A table is a gapless sequence of partitions: `_past`, one for each stretch of days, `_beyond`.
+//! The two outer ones are small; they contain rows older than the oldest day (a caught-up instant)
+//! or newer than the newest. There is no default partition: with one, PostgreSQL could not read a
+//! table in day order, and a list of the newest rows would search all partitions.
 //!
-//! A change locks the table for some milliseconds. It waits for that lock only briefly, for whoever
-//! comes later waits behind it; what is not granted is tried again.
+//! A change locks the table for some milliseconds. It waits only briefly for that lock, because
+//! later statements queue behind it; a change that is not granted is retried.
 
 use std::fmt::Write;
 
@@ -20,43 +19,44 @@ use super::{
 };
 use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fence};
 
-/// What became of a stretch that was to be dropped.
+/// The result of dropping a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It is gone; so many rows went with it, in the order of [`Family::tables`].
+    /// It was dropped, with this many rows, in the order of [`Family::tables`].
     Gone([u64; 3]),
-    /// Too much in it is alive or young.
+    /// Too many of its rows are live or young.
     Needed,
     /// The lock was not granted in time, or another node was quicker.
     Postponed,
 }
 
-/// What is in a stretch that is to go.
+/// The contents of a stretch to be dropped.
 #[derive(Debug)]
 struct Found {
-    /// What was written at or after this stamp was perhaps not seen.
+    /// Rows written at or after this stamp may have been missed.
     horizon: i64,
-    /// The keys of what is alive or young.
+    /// The keys of live or young rows.
     needed: Vec<Uuid>,
-    /// How many rows there are, in the order of [`Family::tables`].
+    /// The number of rows, in the order of [`Family::tables`].
     rows: [u64; 3],
 }
 
 /// How long a change waits for its lock.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
-/// Who changes partitions holds this.
+/// Changes of partitions hold this lock.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
-/// So many rows that are still needed move out of a stretch that goes.
+/// Maximum number of rows that are still needed and are moved out of a stretch before it is
+/// dropped.
 const MAX_MOVED: usize = 1_000;
-/// And so many attempts and lines of theirs.
+/// Maximum number of their attempts and log lines.
 const MAX_PARTS: i64 = 10_000;
-/// A table up to this size is counted before it is dropped, a larger one estimated.
+/// A table up to this size is counted before it is dropped; the rows of a larger one are estimated.
 const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
 
 impl Store {
-    /// Makes `stretch` out of the partition beyond, which begins where it begins; false if it was
-    /// not granted now. What is in that partition stays where it is if `seal`, which is right when
-    /// that is much; else it moves.
+    /// Creates `stretch` at the start of the partition `_beyond`; returns false if the lock was not
+    /// granted. With `seal`, the rows in `_beyond` stay in place as the new partition, which is
+    /// right if there are many; otherwise they are moved.
     pub async fn add_stretch(
         &self,
         family: Family,
@@ -105,12 +105,11 @@ impl Store {
         }
     }
 
-    /// Drops the oldest stretch. What is alive or young in it moves into the past before; if that
-    /// is much, the stretch stays.
+    /// Drops the oldest stretch. Its live or young rows move to `_past` first; if there are many,
+    /// the stretch stays.
     ///
-    /// What takes long - looking for what is needed, checking that the past has room for it - is
-    /// done while everybody works on; the lock is held for what has changed since and for the
-    /// exchange.
+    /// The slow steps, searching for needed rows and checking that `_past` can take them, are done
+    /// without blocking others; the lock is held only for the changes since then and for the swap.
     pub async fn drop_stretch(
         &self,
         family: Family,
@@ -132,7 +131,7 @@ impl Store {
         }
     }
 
-    /// None if too much in the stretch is needed.
+    /// `None` if too many rows of the stretch are needed.
     async fn look_through(
         &self,
         family: Family,
@@ -158,7 +157,7 @@ impl Store {
         Ok(Some(Found { horizon, needed, rows }))
     }
 
-    /// Whether what the runs of a stretch have is too much to be moved under a lock.
+    /// Whether the runs of a stretch have too many rows to be moved under a lock.
     async fn have_much(
         &self,
         connection: &impl ConnectionTrait,
@@ -186,7 +185,7 @@ impl Store {
         Ok(false)
     }
 
-    /// The keys of the rows in a stretch that are alive or young, and of which `condition` holds.
+    /// The keys of the rows in a stretch that are live or young and match `condition`.
     async fn needed_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -210,7 +209,7 @@ impl Store {
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
     }
 
-    /// Whether the lease of whoever does this for all is still held; by hand there is none.
+    /// Whether the lease for this service is still held; a round by hand has none.
     async fn goes_on(
         &self,
         tx: &DatabaseTransaction,
@@ -222,9 +221,8 @@ impl Store {
         }
     }
 
-    /// Proves that all rows of the past lie before the stretch's end, so that attaching it with
-    /// that bound reads none of them.
-    /// False if the stretch is the oldest no more.
+    /// Proves that all rows of `_past` lie before the stretch's end, so that attaching it with that
+    /// bound reads none of them. Returns false if the stretch is no longer the oldest.
     async fn widen_past(
         &self,
         family: Family,
@@ -248,7 +246,7 @@ impl Store {
             );
             tx.execute_unprepared(&promise).await?;
             tx.commit().await?;
-            // This reads them while others read and write.
+            // This reads the rows without blocking others.
             let prove = format!("ALTER TABLE {table}_past VALIDATE CONSTRAINT {table}_past_until");
             self.read().execute_unprepared(&prove).await?;
         }
@@ -279,7 +277,7 @@ impl Store {
         }
         let since = family.touched_since(found.horizon, rule);
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
-        // As many as were asked for may be only the first of them.
+        // If the limit was reached, there may be more.
         if needed.len() > MAX_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
             return Ok(Dropped::Needed);
         }
@@ -329,7 +327,7 @@ impl Store {
         Ok(true)
     }
 
-    /// How many rows a partition has; of a large one what its last analysis found.
+    /// How many rows a partition has; for a large one, the estimate of its last analysis.
     async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -345,7 +343,7 @@ impl Store {
     }
 }
 
-/// Keys as PostgreSQL lists them; the one that nobody has, if there are none.
+/// Keys as an SQL list; the nil key if there are none.
 fn listed(keys: &[Uuid]) -> String {
     let none = [Uuid::nil()];
     let keys = if keys.is_empty() { &none[..] } else { keys };

@@ -1,5 +1,5 @@
-//! Rows beside the ledger that nothing needs any more. The audit log and the versions of schedules
-//! are kept for ever: who changed what must be told when the thing itself is long gone.
+//! Rows outside the ledger that are no longer needed. The audit log and the versions of schedules
+//! are kept for ever: who changed what must be known even when the object itself is long gone.
 
 use std::time::Duration;
 
@@ -9,37 +9,37 @@ use uuid::Uuid;
 use super::{Rule, rule::before};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk, ledger::runs::millis};
 
-/// What else goes.
+/// The other kinds of rows that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// Sessions that have expired.
     Sessions,
-    /// Answers to calls that nobody repeats any more.
+    /// Stored answers to calls that will not be repeated any more.
     Answers,
     /// The instants of backfills that have ended.
     Instants,
-    /// Backfills that have ended: with their runs, by the same age.
+    /// Backfills that have ended: together with their runs, by the same age.
     Backfills,
     /// Schedules that were deleted a week ago.
     Schedules,
-    /// Workflows that were deleted a week ago, once no run names them.
+    /// Workflows that were deleted a week ago, once no run refers to them.
     Workflows,
-    /// Lives of nodes that ended so long ago that no attempt names them.
+    /// Lives of nodes that ended so long ago that no attempt refers to them.
     Nodes,
-    /// Alerts that are over, as the history that they are about, and those of deleted rules.
+    /// Alerts that are over, by the age of the history they concern, and those of deleted rules.
     Alerts,
     /// Messages that were sent or given up.
     Notifications,
-    /// Minutes of roll-ups, as long as the longest history.
+    /// Roll-ups, kept as long as the longest history.
     Minutes,
 }
 
-/// How many days what was deleted can be brought back.
+/// For how many days deleted objects can be restored.
 pub const DELETED_DAYS: i32 = 7;
 
 impl Leftover {
-    /// All of them, in the order in which they go: the instants are found by their backfill, and a
-    /// schedule names its workflow.
+    /// All of them, in the order of removal: the instants are found by their backfill, and a
+    /// schedule refers to its workflow.
     pub const ALL: [Self; 10] = [
         Self::Sessions,
         Self::Answers,
@@ -69,8 +69,8 @@ impl Leftover {
         }
     }
 
-    /// Whether finding what goes takes so long that it is done beside the writer. Nothing that was
-    /// deleted a week ago is needed again by the time that it goes.
+    /// Whether finding the rows takes so long that it is done before the writer is taken. A row
+    /// that was deleted a week ago cannot become needed again between the search and its removal.
     pub fn is_looked_for_before(self) -> bool {
         match self {
             Self::Schedules | Self::Workflows => true,
@@ -112,8 +112,8 @@ impl Leftover {
             Self::Minutes => format!("run_stat.minute < {}", rule.last().0),
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
-            // What is on its way of a deleted schedule asks for it. Each kind of intent has its own
-            // partial index, and no other way to it is short.
+            // Pending fires and live runs of a deleted schedule still need it. Each kind of intent
+            // has its own partial index, and every other access is slow.
             Self::Schedules => format!(
                 "schedule.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
@@ -129,7 +129,7 @@ impl Leftover {
                    AND backfill.finished_at IS NULL)",
                 before(now, DELETED_DAYS)
             ),
-            // Looking for its runs reads all runs, so nobody looks before they can be gone.
+            // Finding its runs reads all runs, so they are not searched before they can be gone.
             Self::Workflows => format!(
                 "workflow.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \
@@ -145,7 +145,7 @@ impl Leftover {
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
-            // A name's latest life stays: the next one counts on from it.
+            // A name's latest life stays: the next one continues its count.
             Self::Nodes => format!(
                 "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
                    (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name)",
@@ -157,8 +157,8 @@ impl Leftover {
 }
 
 impl Store {
-    /// How many rows of a kind there are to delete, up to `limit`. Asked for beside the writer:
-    /// whoever holds it looks only as far as the last of them.
+    /// How many rows of a kind can be deleted, up to `limit`. Read before the writer is taken, so
+    /// that the deletion reads no further than the last of them.
     pub async fn leftovers(
         &self,
         what: Leftover,
@@ -179,7 +179,7 @@ impl Store {
         Ok(row.map_or(0, |row| row.found.cast_unsigned()))
     }
 
-    /// Deletes up to `limit` rows of a kind; says how many there were.
+    /// Deletes up to `limit` rows of a kind; returns how many there were.
     pub async fn delete_leftovers(
         &self,
         tx: &DatabaseTransaction,
@@ -198,7 +198,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deleted schedules or workflows that nothing needs any more.
+    /// Deleted schedules or workflows that are no longer needed.
     pub async fn old_definitions(
         &self,
         what: Leftover,
@@ -216,8 +216,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// Deletes schedules or workflows that were deleted long ago, with the definitions of these,
-    /// which may hold secrets; says how many.
+    /// Deletes schedules or workflows that were deleted long ago, together with their definitions,
+    /// which may contain secrets; returns how many.
     pub async fn delete_definitions(
         &self,
         tx: &DatabaseTransaction,

@@ -1,4 +1,4 @@
-//! Which rows of the ledger are old enough to go.
+//! Decides which rows of the ledger are old enough to be removed.
 
 use entity::Timestamp;
 use sea_orm::{FromQueryResult, Value};
@@ -10,25 +10,25 @@ use crate::store::{
     db::days::{DAY_MS, day_of, first_key},
 };
 
-/// For how many days somebody keeps history.
+/// The retention periods in days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policies {
-    /// The longest of anybody.
+    /// The longest of all namespaces and schedules.
     pub longest: i32,
-    /// The shortest.
+    /// The shortest of them.
     pub shortest: i32,
 }
 
-/// A retention that somebody thinks of, and that nobody has yet.
+/// A proposed retention that is not in force yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instead {
-    /// Whose.
+    /// The namespace or schedule.
     pub whose: Whose,
-    /// For how many days; none as whoever counts when it has none of its own.
+    /// The number of days; `None` for the default that applies without an own retention.
     pub days: Option<i32>,
 }
 
-/// Who can have a retention.
+/// An object that can have its own retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A namespace.
@@ -37,29 +37,30 @@ pub enum Whose {
     Schedule(Uuid),
 }
 
-/// What is old enough at an instant. The age of a row counts from when it was settled: a fire that
-/// was made up for late, or a run that took long, is as young as its end. What is not settled has
-/// no age.
+/// What is old enough at a given instant. A row's age counts from when it was settled: a fire that
+/// was caught up on late, or a run that took long, is as young as its end. An unsettled row has no
+/// age.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     now: i64,
     usual: i32,
     policies: Policies,
-    /// What settled before is too old for whoever keeps history the longest.
+    /// Rows that settled before this are too old under the longest retention.
     last: i64,
-    /// Where the days begin that whoever keeps history the longest keeps: they go as a whole, so
-    /// nothing is deleted from them for that one. By family; none where there are no days.
+    /// The start of the partitions that are kept under the longest retention: older partitions are
+    /// dropped as a whole, so no rows are deleted from them individually for it. By family; `None`
+    /// without partitions.
     kept: [Option<i64>; 2],
-    /// What is asked about although nobody has it, and whether in PostgreSQL's words.
+    /// A proposed retention to assume, and whether for PostgreSQL.
     instead: Option<(Instead, bool)>,
 }
 
-/// The states of runs that are not settled.
+/// The states of runs that have not settled.
 const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
-    /// The retention of all namespaces and schedules, or of those `within` one namespace; `usual`
-    /// is that of a namespace without one.
+    /// The retention periods of all namespaces and schedules, or of those `within` one namespace;
+    /// `usual` is that of a namespace without its own.
     pub async fn retention_policies(
         &self,
         usual: i32,
@@ -100,8 +101,8 @@ impl Store {
         Ok(Policies { longest: longest.unwrap_or(usual), shortest: shortest.unwrap_or(usual) })
     }
 
-    /// What is old enough at `now`. On PostgreSQL whoever keeps history the longest keeps whole
-    /// days, for days are what is dropped.
+    /// What is old enough at `now`. On PostgreSQL, the longest retention keeps whole days, because
+    /// partitions are dropped as a whole.
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
@@ -110,31 +111,31 @@ impl Store {
 }
 
 impl Rule {
-    /// The instant that the rule is about.
+    /// The instant for which the rule holds.
     pub(super) fn now(&self) -> i64 {
         self.now
     }
 
-    /// What settled before is too old for whoever keeps history the longest.
+    /// Rows that settled before this are too old under the longest retention.
     pub fn last(&self) -> Timestamp {
         Timestamp(self.last)
     }
 
-    /// The same where the days of a family that are kept begin there.
+    /// The same, if the kept partitions of a family start at `from`.
     #[must_use]
     pub fn keeping(mut self, family: Family, from: i64) -> Self {
         self.kept[family.index()] = Some(from);
         self
     }
 
-    /// The same if somebody had another retention.
+    /// The same, assuming a proposed retention.
     #[must_use]
     pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
         let is_postgres = store.dialect().is_postgres();
         Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
     }
 
-    /// For how many days a row of the alias is kept.
+    /// The SQL expression for the number of days that a row of the alias is kept.
     fn days(&self) -> String {
         let (mut schedule, mut namespace) =
             ("s.retention_days".to_owned(), "n.retention_days".to_owned());
@@ -152,13 +153,13 @@ impl Rule {
         format!("coalesce({schedule}, {namespace}, {})", self.usual)
     }
 
-    /// The same days with the retention of now.
+    /// The same, with the kept partitions of `other`.
     #[must_use]
     pub fn with_days_of(self, other: &Self) -> Self {
         Self { kept: other.kept, ..self }
     }
 
-    /// What was made at or after this is too young for everybody.
+    /// Rows created at or after this are too young under every retention.
     pub(super) fn reach(&self) -> i64 {
         if self.policies.longest == self.policies.shortest {
             return self.last;
@@ -166,7 +167,8 @@ impl Rule {
         before(self.now, self.policies.shortest)
     }
 
-    /// Before when a row of the alias must have settled to be too old.
+    /// The SQL expression for the time before which a row of the alias must have settled to be too
+    /// old.
     pub(super) fn cutoff(&self) -> String {
         let Self { now, last, policies, .. } = *self;
         if policies.longest == policies.shortest {
@@ -180,7 +182,7 @@ impl Rule {
         )
     }
 
-    /// Whether a row of a family is not in a day that goes as a whole.
+    /// Whether a row of a family is outside the partitions that are dropped as a whole.
     fn is_loose(&self, family: Family) -> String {
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
         let Self { policies, .. } = self;
@@ -195,7 +197,7 @@ impl Rule {
         format!("({before} OR {days} < {})", policies.longest)
     }
 
-    /// What the conditions below need beside the rows of `t`.
+    /// The joins that the conditions below need in addition to the rows of `t`.
     pub(super) fn joins(&self) -> &'static str {
         if self.policies.longest == self.policies.shortest {
             return "";
@@ -212,10 +214,10 @@ impl Rule {
         )
     }
 
-    /// The same of a fire `t` that was old when somebody looked, in a statement that has no place
-    /// for the joins. Of its runs only those are asked for that were written from the stamp `since`
-    /// on, which somebody asked for before: the others are as they were, and whoever holds the one
-    /// writer must not list all that are alive.
+    /// Whether a fire `t` that was found to be old still is, for a statement that cannot contain
+    /// the joins. Of its runs, only those are checked that were written from the stamp `since` on,
+    /// which was read before the fires were searched: the others are unchanged, and a transaction
+    /// that holds the only writer must not list all live runs.
     pub(super) fn fire_is_still_old(&self, since: i64) -> String {
         let again = format!("r.changed >= {since}");
         let (joins, condition) = (self.joins(), self.fire_is_old_beside(&again));
@@ -225,15 +227,15 @@ impl Rule {
         format!("EXISTS (SELECT 1 FROM (SELECT 1 AS one) its {joins} WHERE {condition})")
     }
 
-    /// Whether a fire `t` is decided and too old. One is not whose run goes on, or a retry of it;
-    /// nor one that takes the place of instants to come, or of such that the schedule's cursor,
-    /// which an edit has set back, has still before it. The live runs are listed once for all
-    /// fires: there are few of them, and looking each fire's up would look into every day.
+    /// Whether a fire `t` is decided and too old. It is not if its run or a retry of it is live,
+    /// nor if it stands for future instants or for instants that are ahead of the schedule's
+    /// cursor, which an edit may have moved back. The live runs are listed once for all fires:
+    /// there are few of them, and looking them up per fire would search every day.
     pub(super) fn fire_is_old(&self) -> String {
         self.fire_is_old_beside(&format!("r.state IN {LIVE}"))
     }
 
-    /// The same where such runs `r` keep theirs.
+    /// The same, if runs `r` that match `runs` keep their fires.
     fn fire_is_old_beside(&self, runs: &str) -> String {
         let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
         format!(

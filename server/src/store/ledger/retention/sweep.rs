@@ -1,5 +1,5 @@
-//! Deleting what is too old, a chunk a transaction. Which rows these are is read beside the
-//! writer, so that it is held for the deletion alone.
+//! Deletes rows that are too old, one chunk per transaction. The rows are found before the writer
+//! is taken, so that it is held only for the deletion.
 
 use std::collections::HashSet;
 
@@ -21,11 +21,11 @@ use crate::store::{
 pub struct OldRun {
     /// Its key.
     pub id: Uuid,
-    /// What its contents take up.
+    /// The size of its contents.
     pub bytes: i64,
 }
 
-/// Which fire it is, and in which day.
+/// The key of a fire, and the instant that determines its day.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct FireKey {
     /// Its key.
@@ -34,26 +34,26 @@ pub struct FireKey {
     pub scheduled_at: Timestamp,
 }
 
-/// What a run has beside its row, in the order in which it goes: a crash in between leaves the
-/// run, by which the rest is found again.
+/// The rows of a run besides its own, in the order of removal: a crash in between leaves the run,
+/// by which the rest is found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What its attempts printed.
+    /// The log lines of its attempts.
     Lines,
     /// Its attempts.
     Attempts,
 }
 
-/// The key of a row that a run has.
+/// The key of a row that belongs to a run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct PartKey {
     /// The run.
     pub run_id: Uuid,
     /// The task of an attempt.
     pub task: String,
-    /// Which attempt, or which line.
+    /// The number of the attempt or line.
     pub number: i64,
-    /// What its contents take up.
+    /// The size of its contents.
     pub bytes: i64,
 }
 
@@ -68,8 +68,8 @@ impl Part {
 }
 
 impl Store {
-    /// Moves what was committed from SQLite's log into its file, which nobody waits for. Left to
-    /// itself, SQLite does it within the commit that makes the log long: a chunk's, or a fire's.
+    /// Checkpoints SQLite's WAL into the database file, without delaying others. By default, SQLite
+    /// does this within the commit that makes the WAL long: a chunk's, or a fire's.
     pub async fn settle_log(&self) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
@@ -77,14 +77,14 @@ impl Store {
         Ok(())
     }
 
-    /// Runs after `after` that are too old, by key.
+    /// Runs after `after` that are too old, in key order.
     pub async fn old_runs(
         &self,
         rule: &Rule,
         after: Uuid,
         limit: u64,
     ) -> Result<Vec<OldRun>, StoreError> {
-        // A run has settled after it was made, so its key bounds the search.
+        // A run settles after it was created, so its key bounds the search.
         let sql = format!(
             "SELECT t.id, {} AS bytes FROM run t {} \
              WHERE t.id > $1 AND t.id < $2 AND {} ORDER BY t.id LIMIT $3",
@@ -97,14 +97,14 @@ impl Store {
         Ok(OldRun::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// How many bytes a column takes up, told without reading them.
+    /// The SQL expression for a column's size, computed without reading its contents.
     fn size_of(&self, column: &str) -> String {
         let size = if self.dialect().is_postgres() { "pg_column_size" } else { "octet_length" };
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, by key, and the stamp from which on runs count as
-    /// written since: what was ordered again meanwhile has one of those.
+    /// Fires after `after` that are too old, in key order, and the stamp from which on runs count
+    /// as written since: a run that is repeated in the meantime has such a stamp.
     pub async fn old_fires(
         &self,
         rule: &Rule,
@@ -128,7 +128,7 @@ impl Store {
         Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
     }
 
-    /// No run that is not written yet will have a lesser one.
+    /// A stamp that no run written later will fall below.
     async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -143,7 +143,7 @@ impl Store {
         Ok(row.one(self.read()).await?.map_or(0, |row| row.stamp))
     }
 
-    /// Up to `limit` of what settled runs have.
+    /// Up to `limit` rows that belong to settled runs.
     pub async fn parts_of(
         &self,
         part: Part,
@@ -167,7 +167,7 @@ impl Store {
         Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Deletes what settled runs have; says how many rows.
+    /// Deletes rows of settled runs; returns how many.
     pub async fn delete_parts(
         &self,
         tx: &DatabaseTransaction,
@@ -201,7 +201,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes runs that have settled; says how many.
+    /// Deletes settled runs; returns how many.
     pub async fn delete_settled_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -222,9 +222,9 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes those of these fires that are still too old; says how many. Since they were found,
-    /// somebody may have ordered one's run again, which has a stamp from `since` on then, or set
-    /// back its schedule's cursor.
+    /// Deletes those of these fires that are still too old; returns how many. Since they were
+    /// found, a user may have requested a retry of one's run, which then has a stamp from `since`
+    /// on, or the schedule's cursor may have been moved back.
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
@@ -243,8 +243,8 @@ impl Store {
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
-            // Who orders a run again holds its fire until that is committed. So what is locked here
-            // has no order under way, and the next statement sees each that was given.
+            // A request to repeat a run locks its fire until it is committed. So no request is in
+            // progress for the fires locked here, and the next statement sees all earlier ones.
             let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
                  WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
             let locked = of(fires).statement(self.dialect(), sql, vec![]);
@@ -260,8 +260,8 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Keeps fires from being removed until `tx` ends; says which of them are there. Whoever starts
-    /// another run for one asks first.
+    /// Keeps fires from being removed until `tx` ends; returns those that exist. To be called
+    /// before another run is started for one.
     pub async fn hold_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -1,27 +1,27 @@
-//! Records as a broker stores them: a batch of the second version.
+//! Records as a broker stores them: a batch in format version 2.
 
 use super::wire::Writer;
 use crate::target::publish::big_endian::Write;
 
-/// What is published.
+/// A record to publish.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) key: Option<Vec<u8>>,
     pub(super) value: Vec<u8>,
     pub(super) headers: Vec<(String, Vec<u8>)>,
-    /// In milliseconds.
+    /// Timestamp in milliseconds.
     pub(super) at: i64,
 }
 
 impl Record {
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         let headers = self.headers.iter().map(|(name, value)| name.len() + value.len() + 8);
         self.value.len() + self.key.as_ref().map_or(0, Vec::len) + headers.sum::<usize>() + 32
     }
 }
 
-/// Who writes a batch, and where it stands among the producer's.
+/// The producer of a batch, and the batch's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Producer {
     pub(super) id: i64,
@@ -29,7 +29,7 @@ pub(super) struct Producer {
     pub(super) sequence: i32,
 }
 
-/// Writes records down as one batch.
+/// Encodes records as one batch.
 pub(super) fn batch(records: &[Record], producer: Producer) -> Vec<u8> {
     let first = records.iter().map(|record| record.at).min().unwrap_or(0);
     let last = records.iter().map(|record| record.at).max().unwrap_or(0);
@@ -76,7 +76,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// The checksum by Castagnoli's polynomial.
+/// The CRC-32C checksum (Castagnoli).
 fn crc32c(bytes: &[u8]) -> u32 {
     let step = |rest: u32, byte: &u8| rest >> 8 ^ TABLE[usize::from(rest.to_le_bytes()[0] ^ byte)];
     !bytes.iter().fold(u32::MAX, step)

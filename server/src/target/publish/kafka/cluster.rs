@@ -1,4 +1,4 @@
-//! The brokers of a cluster, and who leads which partition.
+//! The brokers of a cluster, and the leaders of partitions.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,11 @@ use crate::target::publish::{
     problem::Problem,
 };
 
-/// For so long it is believed who leads a topic; what turns out to be wrong is asked again at once.
+/// How long a topic's leaders are cached; a wrong entry is looked up again at once.
 const BELIEVED: Duration = Duration::from_secs(300);
-/// No cluster has more partitions of one topic that we would look through.
+/// Maximum number of partitions of one topic.
 const MAX_PARTITIONS: i32 = 100_000;
-/// Topics that are kept in mind; then all are forgotten, which costs a question each.
+/// Maximum number of cached topics; beyond it all are dropped, which costs one request each.
 const MAX_TOPICS: usize = 10_000;
 
 pub(super) struct Cluster {
@@ -32,16 +32,16 @@ pub(super) struct Cluster {
     kafka: Kafka,
     /// The broker that was reached first.
     first: Arc<Link<Asked>>,
-    /// Those that lead, by their places.
+    /// The connections to leaders, by host and port.
     links: Mutex<HashMap<HostPort, Arc<Link<Asked>>>>,
-    /// One at a time: those who wait find the connection then.
+    /// One connection attempt at a time: waiting callers then find the connection.
     connecting: tokio::sync::Mutex<()>,
     topics: Mutex<HashMap<String, Topic>>,
 }
 
 #[derive(Clone)]
 struct Topic {
-    /// The place of each partition's leader, where it has one.
+    /// The address of each partition's leader, if it has one.
     leaders: Arc<Vec<Option<HostPort>>>,
     asked: Instant,
 }
@@ -67,7 +67,7 @@ impl Cluster {
         &self.dialer
     }
 
-    /// Whether any broker can be asked.
+    /// Whether any broker is connected.
     pub(super) fn is_open(&self) -> bool {
         self.first.is_open() || self.links().values().any(|link| link.is_open())
     }
@@ -76,7 +76,7 @@ impl Cluster {
         self.first.heard() + self.links().values().map(|link| link.heard()).sum::<u64>()
     }
 
-    /// How many partitions a topic has.
+    /// The number of partitions of a topic.
     pub(super) async fn partitions(&self, topic: &str) -> Result<i32, Problem> {
         let leaders = self.topic(topic).await?.leaders;
         Ok(i32::try_from(leaders.len()).unwrap_or(i32::MAX))
@@ -97,12 +97,12 @@ impl Cluster {
         }
     }
 
-    /// Asks anew who leads a topic, when it is needed next.
+    /// Drops the cached leaders of a topic, so that they are looked up again.
     pub(super) fn forget(&self, topic: &str) {
         self.topics().remove(topic);
     }
 
-    /// Any broker that answers.
+    /// Any connected broker.
     pub(super) fn any(&self) -> Result<Arc<Link<Asked>>, Problem> {
         let links = self.links();
         let mut known = links.values().chain([&self.first]);

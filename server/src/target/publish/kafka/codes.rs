@@ -1,17 +1,17 @@
-//! What the brokers' error codes mean for a producer.
+//! The meaning of the brokers' error codes for a producer.
 
 pub(super) const NONE: i16 = 0;
 pub(super) const UNKNOWN_TOPIC: i16 = 3;
 pub(super) const TOO_LARGE: i16 = 10;
-/// The broker has that batch already.
+/// The broker already has that batch.
 pub(super) const DUPLICATE: i16 = 46;
 
-/// Whether the same batch may be taken a moment later, by this broker or by another.
+/// Whether the same batch may be accepted a moment later, by this broker or by another.
 pub(super) fn passes(code: i16) -> bool {
     matches!(code, 3 | 5 | 6 | 7 | 8 | 9 | 13 | 14 | 15 | 16 | 19 | 20 | 56 | 74)
 }
 
-/// The error in words.
+/// A description of the error.
 pub(super) fn text(code: i16) -> String {
     let words = match code {
         2 => "the broker found the event broken on its way",

@@ -1,4 +1,4 @@
-//! A connection to one broker: requests have numbers, and answers come in their order.
+//! A connection to one broker: requests are numbered, and answers arrive in the same order.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::target::publish::{
 };
 
 const CLIENT: &str = "carillon";
-/// No answer to a producer is longer.
+/// Maximum size of an answer to a producer.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
-/// A request and a place for its answer.
+/// A request and a channel for its answer.
 pub(super) struct Asked {
     pub(super) key: i16,
     pub(super) version: i16,
@@ -23,7 +23,7 @@ pub(super) struct Asked {
     pub(super) reply: Reply,
 }
 
-/// Asks, and waits for the answer.
+/// Sends a request, and waits for the answer.
 pub(super) async fn ask(
     link: &Link<Asked>,
     key: i16,
@@ -41,7 +41,7 @@ pub(super) struct Protocol {
     waiting: VecDeque<(i32, Reply)>,
 }
 
-/// Where the answer to a request goes.
+/// The channel for an answer.
 type Reply = oneshot::Sender<Result<Vec<u8>, Problem>>;
 
 impl Codec for Protocol {
@@ -72,7 +72,7 @@ impl Codec for Protocol {
             if i32::from_be_bytes(*number) != waiting {
                 return Err(broken());
             }
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(Ok(body.to_vec()));
         }
         Ok(used)

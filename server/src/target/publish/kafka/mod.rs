@@ -1,19 +1,19 @@
 //! Kafka: an idempotent producer.
 //!
-//! Only what a producer needs is here, in versions of the protocol that every broker from 2.5 to 4.x
-//! speaks (docs/decisions/0080). A partition has a writer of its own, which hands over one batch
-//! after the other, each with the producer's id and a sequence number: a batch whose
-//! acknowledgement was lost is sent again, and the broker knows it.
+//! It contains only what a producer needs, in protocol versions that every broker from 2.5 to 4.x
+//! supports (docs/decisions/0080). Each partition has its own writer, which sends one batch after
+//! the other, each with the producer's id and a sequence number: a batch whose acknowledgement was
+//! lost is sent again, and the broker recognises it.
 //!
-//! - `wire`: how requests and answers are written
+//! - `wire`: encoding of requests and answers
 //! - `requests`: the requests
-//! - `batch`: records as they are stored
-//! - `partition`: which partition a key belongs to
+//! - `batch`: encoding of records
+//! - `partition`: the partition of a key
 //! - `scram`, `sasl`: signing in
 //! - `link`: a connection to one broker
-//! - `cluster`: the brokers, and who leads what
+//! - `cluster`: the brokers, and the leaders of partitions
 //! - `writer`: the writer of a partition
-//! - `codes`: what errors mean
+//! - `codes`: the meaning of error codes
 
 mod batch;
 mod cluster;
@@ -42,7 +42,7 @@ use super::{
     problem::Problem,
 };
 
-/// Connects to a broker, which tells of the others.
+/// Connects to a broker, which reports the other ones.
 pub(super) async fn connect(
     dialer: &Arc<Dialer>,
     place: &HostPort,
@@ -59,7 +59,7 @@ pub(super) async fn connect(
 struct KafkaSession {
     cluster: Arc<Cluster>,
     writers: Writers,
-    /// Whose turn it is among the partitions where there is no key.
+    /// The number of the next event without a key, for choosing its partition.
     next: AtomicU32,
 }
 

@@ -1,5 +1,5 @@
-//! Which partition an event goes to, as Kafka's own clients decide it: the same key lies in the same
-//! partition, whoever publishes it.
+//! The partition of an event, chosen like in Kafka's own clients: equal keys are in the same
+//! partition, whichever client publishes them.
 
 /// The partition of a key.
 pub(super) fn of_key(key: &[u8], partitions: i32) -> i32 {

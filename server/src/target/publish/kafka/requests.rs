@@ -24,16 +24,16 @@ const REPLICAS_TIMEOUT: i32 = 10_000;
 pub(super) struct Metadata {
     /// Number, host and port of each broker.
     pub(super) brokers: Vec<(i32, String, i32)>,
-    /// What is wrong with the topic.
+    /// The topic's error code.
     pub(super) error: i16,
-    /// Number, leader (-1: none) of each partition.
+    /// Number and leader (-1: none) of each partition.
     pub(super) partitions: Vec<(i32, i32)>,
 }
 
-/// Asks who leads the partitions of a topic.
+/// Requests the leaders of a topic's partitions.
 pub(super) async fn metadata(link: &Link<Asked>, topic: &str) -> Result<Metadata, Problem> {
     let mut request = Writer::default();
-    // A topic that is not there is not to be made by a typing error.
+    // A typing error must not create a topic.
     request.i32(1).string(topic).i8(0);
     let answer = ask(link, METADATA.0, METADATA.1, request).await?;
     read_metadata(&answer)
@@ -66,7 +66,7 @@ fn read_metadata(answer: &[u8]) -> Result<Metadata, Problem> {
     Ok(Metadata { brokers, error, partitions })
 }
 
-/// Hands a batch over; gives an error code and the offset of its first record.
+/// Sends a batch; returns an error code and the offset of its first record.
 pub(super) async fn produce(
     link: &Link<Asked>,
     topic: &str,
@@ -74,7 +74,7 @@ pub(super) async fn produce(
     batch: &[u8],
 ) -> Result<(i16, i64), Problem> {
     let mut request = Writer::default();
-    // All replicas that are in sync have to have it.
+    // All replicas that are in sync must have it.
     request.no_string().i16(-1).i32(REPLICAS_TIMEOUT);
     request.i32(1).string(topic).i32(1).i32(partition).bytes(batch);
     let answer = ask(link, PRODUCE.0, PRODUCE.1, request).await?;
@@ -91,10 +91,10 @@ pub(super) async fn produce(
     topics.into_iter().flatten().next().ok_or_else(super::wire::broken)
 }
 
-/// Asks for an id under which batches are counted; gives an error code, the id and its epoch.
+/// Requests an id under which batches are numbered; returns an error code, the id and its epoch.
 pub(super) async fn producer_id(link: &Link<Asked>) -> Result<(i16, i64, i16), Problem> {
     let mut request = Writer::default();
-    // No tags, no transactions and their timeout, neither an id nor an epoch from before, no tags.
+    // No tags, no transaction and timeout, no previous id and epoch, no tags.
     request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
     let answer = ask(link, INIT_PRODUCER_ID.0, INIT_PRODUCER_ID.1, request).await?;
     let mut reader = Reader::new(&answer);
@@ -103,7 +103,7 @@ pub(super) async fn producer_id(link: &Link<Asked>) -> Result<(i16, i64, i16), P
     Ok((reader.i16()?, reader.i64()?, reader.i16()?))
 }
 
-/// Names the way to sign in; gives an error code and the ways that there are.
+/// Sends the name of the mechanism; returns an error code and the supported mechanisms.
 pub(super) async fn sasl_handshake(
     link: &Link<Asked>,
     mechanism: &str,
@@ -115,7 +115,7 @@ pub(super) async fn sasl_handshake(
     Ok((reader.i16()?, reader.list(Reader::string)?))
 }
 
-/// A step of signing in; gives an error code, its text and what the broker says.
+/// One step of signing in; returns an error code, its text and the broker's data.
 pub(super) async fn sasl_authenticate(
     link: &Link<Asked>,
     said: &[u8],

@@ -15,7 +15,7 @@ use crate::target::publish::{
     problem::Problem,
 };
 
-/// Signs in, where the definition has a name.
+/// Signs in, if the definition has a user name.
 pub(super) async fn sign_in(link: &Link<Asked>, kafka: &Kafka) -> Result<(), Problem> {
     let connection = &kafka.connection;
     let Some((name, password)) = connection.username.as_ref().zip(connection.password.as_ref())

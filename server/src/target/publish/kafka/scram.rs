@@ -1,15 +1,15 @@
-//! SCRAM (RFC 5802) with SHA-256 or SHA-512: a password is proven and not sent, and the broker
-//! proves that it knows it.
+//! SCRAM (RFC 5802) with SHA-256 or SHA-512: the client proves that it knows the password without
+//! sending it, and the broker proves that it knows it, too.
 
 use std::num::NonZeroU32;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{digest, hmac, pbkdf2};
 
-/// Rounds below this are no protection, above it an attack.
+/// Fewer iterations give no protection, more are an attack.
 const ROUNDS: std::ops::RangeInclusive<u32> = 4_096..=1_000_000;
 
-/// The hash that is used.
+/// The hash function.
 #[derive(Clone, Copy)]
 pub(super) struct Scram {
     pub(super) name: &'static str,
@@ -36,20 +36,20 @@ pub(super) fn sha_512() -> Scram {
     }
 }
 
-/// What is said first, without the part about channels.
+/// The first message, without the channel-binding part.
 pub(super) fn first(username: &str, nonce: &str) -> String {
     let username = username.replace('=', "=3D").replace(',', "=2C");
     format!("n={username},r={nonce}")
 }
 
-/// What is said then, and what the broker has to answer.
+/// The final message, and the broker's expected answer.
 pub(super) struct Final {
     pub(super) said: String,
     pub(super) expected: String,
 }
 
 impl Scram {
-    /// Answers what the broker said first.
+    /// Answers the broker's first message.
     pub(super) fn answer(
         self,
         password: &str,

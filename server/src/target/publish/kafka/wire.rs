@@ -7,7 +7,7 @@ pub(super) fn broken() -> Problem {
     Problem::broken("the broker does not speak as Kafka does")
 }
 
-/// Writes what Kafka's protocol is made of.
+/// Encodes the types of Kafka's protocol.
 #[derive(Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 
@@ -35,7 +35,7 @@ impl Writer {
         self.i32(i32::try_from(length).unwrap_or(i32::MAX))
     }
 
-    /// A number of variable length, in zigzag.
+    /// A variable-length number, in zigzag encoding.
     pub(super) fn varint(&mut self, value: i64) -> &mut Self {
         let mut rest = (value << 1 ^ value >> 63).cast_unsigned();
         while rest >= 0x80 {
@@ -51,7 +51,7 @@ impl Writer {
     }
 }
 
-/// Reads what Kafka's protocol is made of.
+/// Decodes the types of Kafka's protocol.
 pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Read<'a> for Reader<'a> {
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         self.take(count).map(drop)
     }
 
-    /// A text; an absent one is empty.
+    /// A text; an absent one becomes empty.
     pub(super) fn string(&mut self) -> Result<String, Problem> {
         let length = usize::try_from(self.i16()?).unwrap_or(0);
         Ok(String::from_utf8_lossy(self.take(length)?).into_owned())

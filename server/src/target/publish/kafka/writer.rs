@@ -1,4 +1,5 @@
-//! The writer of a partition: it hands over what waits as one batch, and then what has come since.
+//! The writer of a partition: it sends all waiting records as one batch, and then those that have
+//! arrived since.
 
 use std::{
     collections::HashMap,
@@ -16,24 +17,24 @@ use super::{
 };
 use crate::target::publish::problem::Problem;
 
-/// What is to be written, and who waits for its offset.
+/// A record to write, and the channel for its offset.
 pub(super) type Job = (Record, oneshot::Sender<Result<i64, Problem>>);
 
-/// A batch has at most so many records and bytes, as far as it has more than one.
+/// Maximum number of records and bytes in a batch, unless it has only one record.
 const MAX_RECORDS: usize = 1_000;
 const MAX_BYTES: usize = 512 * 1024;
 const QUEUE: usize = 4_096;
-/// How long a batch is sent again whose acknowledgement was lost.
+/// How long a batch whose acknowledgement was lost is sent again.
 const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// The writers of a session, each begun when it is needed first.
+/// The writers of a session, each started when it is first needed.
 #[derive(Default)]
 pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<Job>>>);
 
 impl Writers {
-    /// Hands a record to the writer of its partition.
+    /// Passes a record to the writer of its partition.
     pub(super) async fn give(
         &self,
         cluster: &Arc<Cluster>,
@@ -63,7 +64,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Goes on until nobody has anything to write any more.
+    /// Runs until there is nothing left to write and no sender.
     async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut left_over = None;
         loop {
@@ -86,7 +87,7 @@ impl Writer {
                 }
                 together.push(job);
             }
-            // Whoever has gone while it waited is told nothing, and nothing of it is sent.
+            // Callers that are gone get no answer, and their records are not sent.
             together.retain(|(_, reply)| !reply.is_closed());
             self.write(together).await;
         }
@@ -99,7 +100,7 @@ impl Writer {
         let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
         match self.hand_over(&records, &replies).await {
             Err(Refused::TooLarge(_)) if records.len() > 1 => {
-                // One may be what is too large for all.
+                // A single record may be the one that is too large.
                 for (record, reply) in records.into_iter().zip(replies) {
                     let alone = ([record], [reply]);
                     let written = self.hand_over(&alone.0, &alone.1).await;
@@ -123,12 +124,12 @@ impl Writer {
         let (mut pause, mut was_sent) = (PAUSE, false);
         loop {
             let problem = match self.send(&bytes).await {
-                // What was never sent is no duplicate: somebody else writes under our id.
+                // A batch that was never sent cannot be a duplicate: another producer uses our id.
                 Ok((code, offset))
                     if code == codes::NONE || (code == codes::DUPLICATE && was_sent) =>
                 {
                     let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
-                    // Behind the last number comes 0.
+                    // After the largest number comes 0.
                     let sequence = producer.sequence.checked_add(count);
                     let sequence =
                         sequence.unwrap_or_else(|| (producer.sequence - i32::MAX) + (count - 1));
@@ -143,7 +144,7 @@ impl Writer {
                     self.producer = None;
                     return Err(Refused::For(Problem::refused(codes::text(code))));
                 }
-                // Nothing was sent: whoever waits may hear of it now.
+                // Nothing was sent: the callers can get the error now.
                 Err(problem @ Unreached { was_sent: false, .. }) if !was_sent => {
                     return Err(Refused::For(problem.problem));
                 }
@@ -153,7 +154,8 @@ impl Writer {
             self.cluster.forget(&self.topic);
             let is_over = clock.instant().duration_since(began) > AGAIN;
             if is_over || replies.iter().all(oneshot::Sender::is_closed) {
-                // Whether the broker has it is not known; what follows must not be taken for it.
+                // Whether the broker has it is unknown; following batches must not be mistaken for
+                // it.
                 self.producer = None;
                 return Err(Refused::For(problem));
             }
@@ -169,7 +171,7 @@ impl Writer {
         sent.map_err(|problem| Unreached { was_sent: !problem.is_unsent(), problem })
     }
 
-    /// Under which id and number the next batch goes.
+    /// The id and sequence number of the next batch.
     async fn producer(&mut self) -> Result<Producer, Refused> {
         if let Some(producer) = self.producer {
             return Ok(producer);
@@ -184,7 +186,7 @@ impl Writer {
     }
 }
 
-/// Why a broker was not asked, or did not answer.
+/// Why a broker was not sent a request, or did not answer.
 struct Unreached {
     problem: Problem,
     was_sent: bool,
@@ -202,7 +204,7 @@ fn answer(
 ) {
     let written = written.map_err(|(Refused::TooLarge(problem) | Refused::For(problem))| problem);
     for (reply, distance) in replies.into_iter().zip(0..) {
-        // Of a batch that was there already the offset is not known.
+        // For a batch that the broker already had, the offset is unknown.
         let offset = written.clone().map(|first| if first < 0 { first } else { first + distance });
         let _ = reply.send(offset);
     }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use ring::{digest, hmac};
 use url::Url;
 
-/// Who signs.
+/// The credentials for signing.
 pub(super) struct Keys<'a> {
     pub(super) id: &'a str,
     pub(super) secret: &'a str,
@@ -27,7 +27,7 @@ pub(super) fn sign(
     let host = endpoint.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     let at = now.format("%Y%m%dT%H%M%SZ").to_string();
     let day = &at[..8];
-    // In the order of their names.
+    // In alphabetical order.
     let mut headers =
         vec![("content-type", content_type.to_owned()), ("host", host), ("x-amz-date", at.clone())];
     if let Some(token) = keys.token {

@@ -1,15 +1,15 @@
-//! Alerts as incident services take them: an event for each alert, under a key that stays the same.
-//! What is told twice is one incident there, and the end of an alert closes its own.
+//! Alerts for incident services: one event per alert, under a stable key. A repeated event does not
+//! open a second incident, and the end of an alert closes its own incident.
 
 use serde_json::{Map, Value, json};
 
 use super::Call;
 use crate::model::shortened;
 
-/// The limits of the services, in characters: PagerDuty's of a summary, Opsgenie's of a message.
+/// The services' limits in characters: PagerDuty's for a summary, Opsgenie's for a message.
 const MAX_SUMMARY: usize = 1_024;
 const MAX_MESSAGE: usize = 130;
-/// Our own limit for errors, which can be megabytes.
+/// Carillon's own limit for errors, which can be megabytes.
 const MAX_DESCRIPTION: usize = 4_000;
 
 /// An alert, or the message itself, as an event.
@@ -25,12 +25,12 @@ struct Event<'a> {
 enum Severity {
     Error,
     Warning,
-    /// A test.
+    /// A test message.
     Info,
 }
 
 impl Severity {
-    /// By the kind of an alert.
+    /// The severity of a kind of alert.
     fn of(kind: &str) -> Self {
         if kind == "late" { Self::Warning } else { Self::Error }
     }
@@ -52,8 +52,8 @@ impl Severity {
     }
 }
 
-/// What a message consists of: an event for each of its alerts, and one for those that it only
-/// counts. A test opens an incident and closes it.
+/// The events of a message: one for each alert listed, and one for those that it only counts. A
+/// test opens an incident and closes it.
 fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
@@ -88,7 +88,8 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
     events
 }
 
-/// For PagerDuty's Events API, version 2. The request has the routing key already.
+/// The requests for PagerDuty's Events API, version 2. The channel's request already contains the
+/// routing key.
 pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<Call> {
     let source = source(body);
     let call = |event: Event<'_>| {
@@ -118,7 +119,7 @@ pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<Call> {
     events(message, body).into_iter().map(call).collect()
 }
 
-/// For Opsgenie's Alert API.
+/// The requests for Opsgenie's Alert API.
 pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<Call> {
     let source = source(body);
     let call = |event: Event<'_>| {

@@ -1,7 +1,7 @@
-//! A message as each kind of channel takes it: pure.
+//! Converts a message to the format of each kind of channel: pure.
 //!
-//! - `teams`: as a card
-//! - `incidents`: as events for services that wake people
+//! - `teams`: a card
+//! - `incidents`: events for on-call services
 
 mod incidents;
 mod teams;
@@ -16,12 +16,12 @@ use crate::model::shortened;
 /// A request that carries a message, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
-    /// What is asked for below the channel's address: a path and a query.
+    /// The path and query appended to the channel's URL.
     pub(super) below: Option<String>,
     pub(super) body: Value,
 }
 
-/// The requests of which a message to `receiver` consists: the same ones at each attempt.
+/// The requests that deliver a message to `receiver`: the same ones on each attempt.
 pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<Call> {
     let (subject, body) = (&message.subject, &message.body);
     let one = |body| vec![Call { below: None, body }];
@@ -35,10 +35,10 @@ pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<Call> {
     }
 }
 
-/// So many alerts are written out for people; a program gets them all.
+/// Maximum number of alerts listed for people; a program receives all of them.
 const LISTED: usize = 20;
 
-/// For a program: the payload that the specification of Standard Webhooks proposes.
+/// The payload for a program, in the form recommended by the Standard Webhooks specification.
 fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
     let kind = if body["rule"].is_null() { "alerts.test" } else { "alerts.raised" };
     json!({
@@ -48,7 +48,7 @@ fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
     })
 }
 
-/// For Slack and its like.
+/// The payload for Slack and compatible services.
 fn slack(subject: &str, body: &Value) -> Value {
     let mut text = format!("*{}*", escaped(subject));
     for line in lines(body) {
@@ -59,7 +59,7 @@ fn slack(subject: &str, body: &Value) -> Value {
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
             let error = escaped(&shortened(error, MAX_ERROR));
-            // What is over is not told as if the error were how it ended.
+            // The error of a resolved alert must not read as if the alert had ended with it.
             text.push_str(&match line.is_over {
                 true => format!(" (the error was: {error})"),
                 false => format!(": {error}"),
@@ -72,7 +72,7 @@ fn slack(subject: &str, body: &Value) -> Value {
     json!({ "text": text })
 }
 
-/// For a mail.
+/// The text of a mail.
 pub(super) fn plain(body: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut plain = format!("{}\n", text(&body["summary"]));
@@ -99,7 +99,7 @@ struct Line<'a> {
     text: &'a str,
     since: &'a str,
     error: Option<&'a str>,
-    /// Whether what happened is over.
+    /// Whether the alert is over.
     is_over: bool,
     url: Option<&'a str>,
 }
@@ -115,20 +115,20 @@ fn lines(body: &Value) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// How many are not written out.
+/// A line with the number of alerts that are not listed.
 fn more(body: &Value) -> Option<String> {
     let listed = body["alerts"].as_array().map_or(0, |alerts| alerts.len().min(LISTED));
     let more = body["total"].as_u64()?.checked_sub(listed as u64)?;
     (more > 0).then(|| format!("and {more} more"))
 }
 
-/// So that nothing in a name or an error becomes a link, a mention or a format: as Slack has them,
-/// and as those do that read Markdown.
+/// Escapes a text so that nothing in a name or an error becomes a link, a mention or formatting, in
+/// Slack or in receivers that read Markdown.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in entities(text).chars() {
-        // A zero-width space keeps the marks of the format from being read as such; behind those
-        // that something follows, before the others.
+        // A zero-width space keeps formatting characters from being read as such: it goes after
+        // characters that introduce something, and before the others.
         match c {
             '*' | '`' | '~' => escaped.extend([INVISIBLE, c]),
             '@' | '[' | ']' => escaped.extend([c, INVISIBLE]),
@@ -140,12 +140,12 @@ fn escaped(text: &str) -> String {
 
 const INVISIBLE: char = '\u{200b}';
 
-/// So that nothing ends what it stands in.
+/// Escapes characters that could end the enclosing markup.
 fn entities(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// At most so much of an error is written into a chat.
+/// Maximum length of an error text in a chat message.
 const MAX_ERROR: usize = 200;
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! Alerts as Microsoft Teams takes them: an Adaptive Card.
+//! Alerts for Microsoft Teams: an Adaptive Card.
 
 use serde_json::{Value, json};
 
 use super::{INVISIBLE, MAX_ERROR, lines, more};
 use crate::model::shortened;
 
-/// A message for the address that a Teams workflow gives ("when a Teams webhook request is
-/// received").
+/// A message for the URL of a Teams workflow ("when a Teams webhook request is received").
 pub(super) fn card(subject: &str, body: &Value) -> Value {
     let mut blocks = vec![json!({
         "type": "TextBlock", "text": plain(subject), "weight": "Bolder", "size": "Medium",
@@ -46,8 +45,8 @@ pub(super) fn card(subject: &str, body: &Value) -> Value {
     })
 }
 
-/// Puts a zero-width space behind each character that Markdown gives a meaning, so that a text has
-/// no formatting, no links, and no `<at>`, which would mention somebody.
+/// Puts a zero-width space after each character that has a meaning in Markdown, so that a text has
+/// no formatting, no links, and no `<at>` mention.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -61,7 +60,7 @@ fn plain(text: &str) -> String {
     plain.replace("://", ":\u{200b}//")
 }
 
-/// An address that ends where the link does.
+/// A URL without characters that would end a Markdown link.
 fn address(url: &str) -> String {
     url.replace('(', "%28").replace(')', "%29").replace(' ', "%20")
 }

@@ -1,10 +1,10 @@
-//! Carries a run of several tasks out, for as long as this node holds it.
+//! Executes a run of several tasks, for as long as this node holds it.
 //!
-//! - `beginning`: an attempt at one of its tasks, from what the run knows to the work
-//! - `writing`: a step of the run, from what the plan says to the tables
+//! - `beginning`: starts an attempt at one of its tasks
+//! - `writing`: writes a step of the run according to the plan
 //!
-//! All instants of a run are as the nodes agree on them: whoever goes on with it compares them with
-//! its own clock, and so does this node once a clock that was wrong is right again.
+//! All instants of a run are in the time on which the nodes agree: the next node to hold the run
+//! compares them with its own clock, and so does this node once a wrong clock is right again.
 
 mod beginning;
 mod writing;
@@ -45,17 +45,19 @@ use crate::{
     target::{Invocation, Outcome, result_of},
 };
 
-/// Starts it. It ends when the run has settled, waits for a node again, or is another's.
+/// Starts the run. The conductor ends when the run has settled, is parked, or belongs to another
+/// node.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
-    // Before the first task starts: a cancel request must find the run from now on.
-    // Each of its tasks has a limit of its own.
+    // Before the first task starts: from now on, a cancel request must find the run. Each task has
+    // a limit of its own.
     let grip = core.hold(attempt.hold, None);
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
         let hold = attempt.hold;
         let conductor = Conductor::new(core.clone(), attempt, grip.clone());
-        // A defect here must not leave the run hanging: it is disowned, and taken over.
+        // A bug here must not leave the run hanging: it is disowned, and another node takes it
+        // over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
             tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
         }
@@ -75,41 +77,41 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 struct Part {
     attempts: Vec<Attempted>,
     result: Option<Map<String, Value>>,
-    /// Of the attempt at work: when any node may take it for stuck.
+    /// For the attempt at work: when any node may treat it as stuck.
     limit: Option<Instant>,
 }
 
-/// What ended of its own: a task's place, and how.
+/// An attempt that has ended: the task's index, and the outcome.
 type Done = (usize, Outcome);
 
 struct Conductor {
     core: Arc<Core>,
     hold: RunLease,
     known: Arc<Known>,
-    /// What is the same for all tasks of the run.
+    /// The values that are the same for all tasks of the run.
     told: Invocation,
     run: Times,
     stands_for: DateTime<Utc>,
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
-    /// Stops the run here.
+    /// Stops the run on this node.
     grip: AttemptHandle,
-    /// Stops its tasks: when the run is stopped, and when its time is over.
+    /// Stops its tasks: when the run is stopped, and when its time limit has passed.
     stop_tasks: CancellationToken,
-    /// What its places are counted for.
+    /// The claim under which its places are counted.
     claim: Claim,
     places: Vec<HeldPlace>,
     numbers: Arc<Numbers>,
     parts: Vec<Part>,
     at_work: JoinSet<Done>,
-    /// Attempts that ended and are not written.
+    /// Attempts that ended and are not written yet.
     ended: Vec<Ended>,
 }
 
 /// What the conductor waited for.
 enum Event {
     Done(Done),
-    /// Time passed, or the run is to stop: look again.
+    /// Time passed, or the run must stop: look again.
     Look,
     Place(HeldPlace),
 }
@@ -187,8 +189,8 @@ impl Conductor {
         }
     }
 
-    /// Reads what was done of the run before; says when that was. Nothing, if it is not to go on
-    /// here.
+    /// Reads what was done of the run before; returns when that was. Returns `None` if it must not
+    /// continue here.
     async fn read(&mut self) -> Option<DateTime<Utc>> {
         let mut pause = Duration::from_millis(50);
         let rows = loop {
@@ -229,7 +231,7 @@ impl Conductor {
         Some(now)
     }
 
-    /// Why it is to stop, if it is.
+    /// Why it must stop, if it must.
     fn why(&self) -> Option<StopReason> {
         self.core.registry.why(&self.grip)
     }
@@ -237,10 +239,11 @@ impl Conductor {
     async fn is_lost_since(&self, since: Instant) -> bool {
         let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
         tokio::select! {
-            // Who did not stand still has the answer at once, and is stopped in good order if at all.
+            // A node that did not stand still has the answer at once, and stops in good order if at
+            // all.
             biased;
             lost = lost => !lost.is_empty(),
-            // Who is to stop while the database is away begins nothing.
+            // A run that must stop while the database is away starts nothing.
             () = self.grip.stop.cancelled() => true,
         }
     }
@@ -266,7 +269,7 @@ impl Conductor {
             halt,
             room: usize::MAX,
         };
-        // As many places as it could use and there are; one it has always.
+        // Takes as many places as are useful and available; it always has one.
         let wanted = self.at_work.len() + plan(&situation).begin.len();
         while self.places.len() < wanted {
             let Ok(place) = self.core.place(&self.claim) else { break };
@@ -296,7 +299,7 @@ impl Conductor {
             Some(joined) = self.at_work.join_next() => {
                 Event::Done(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
-            // Once is enough: from then on the tasks end by themselves.
+            // Once is enough: after that, the tasks end on their own.
             () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
             () = time => Event::Look,
             place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
@@ -305,7 +308,7 @@ impl Conductor {
         }
     }
 
-    /// Takes down how an attempt ended; the next step writes it.
+    /// Records the outcome of an attempt; the next step writes it.
     fn end(&mut self, (index, outcome): Done, now: DateTime<Utc>) {
         let why = self.why();
         let late = self.stop_tasks.is_cancelled() && !self.grip.stop.is_cancelled();
@@ -331,7 +334,7 @@ impl Conductor {
         self.ended.push(Ended { task, attempt, state, error, output, at: now.into() });
     }
 
-    /// Keeps a place for each task at work, and one in any case.
+    /// Keeps one place per task at work, and at least one.
     fn give_back_places(&mut self) {
         let needed = self.at_work.len().max(1);
         if self.places.len() > needed {
@@ -340,7 +343,7 @@ impl Conductor {
         }
     }
 
-    /// The run is another's: what is at work here ends, and nothing is written.
+    /// Another node has the run: tasks here are stopped, and nothing is written.
     async fn abandon(mut self) {
         self.stop_tasks.cancel();
         while self.at_work.join_next().await.is_some() {}
@@ -355,7 +358,7 @@ impl Conductor {
     }
 }
 
-/// How an attempt ended. `late` when it was stopped because the time of the whole run was over.
+/// The outcome of an attempt. `late` if it was stopped because the run's time limit had passed.
 fn judged(
     outcome: Outcome,
     why: Option<StopReason>,

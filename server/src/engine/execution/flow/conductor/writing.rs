@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Conductor {
-    /// Writes what ended and what the plan says, at once.
+    /// Writes ended attempts and the plan in one step.
     pub(super) async fn write(&mut self, plan: &Plan, at: DateTime<Utc>) -> Written {
         let name = |index: usize| self.known.task(index).name.clone();
         let step = Step {
@@ -35,7 +35,7 @@ impl Conductor {
             return Written::Done;
         }
         let (answer, answered) = oneshot::channel();
-        // The writer lives longer than any run here.
+        // The writer outlives every run here.
         if self.core.steps.send(Asked { step, answer }).await.is_err() {
             return Written::Refused;
         }
@@ -51,8 +51,8 @@ impl Conductor {
         written
     }
 
-    /// Ends the run, as what was done of it cannot be read, now or later: it would be passed from
-    /// node to node without end.
+    /// Ends the run because its history cannot be read, now or later: otherwise it would be passed
+    /// from node to node without end.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
         tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
         let now = self.core.agreed_now().await;
@@ -67,7 +67,8 @@ impl Conductor {
         }
     }
 
-    /// Takes from what is to be written the part that a database may refuse. Whether there was any.
+    /// Removes the content that a database may refuse from the pending step. Returns whether there
+    /// was any.
     pub(super) fn strip(&mut self) -> bool {
         let mut any = false;
         for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
@@ -110,7 +111,7 @@ impl Conductor {
     }
 }
 
-/// An attempt of a hold that ended without a word.
+/// An attempt of an earlier hold that ended without a report.
 pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> Ended {
     Ended {
         task,
