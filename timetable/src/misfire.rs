@@ -113,7 +113,9 @@ pub fn plan(
     let until = due_until(timetable, before, now);
     let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
     if before < until {
-        let missed_until = (now - policy.grace - MS).clamp(before, until);
+        // What is on time is not missed, even without any grace.
+        let grace = policy.grace.max(ON_TIME);
+        let missed_until = (now - grace - MS).clamp(before, until);
         let in_grace = account.allowed(missed_until, until, 2);
         let is_any_missed =
             || timetable.next_allowed(before).is_some_and(|fire| fire.at <= missed_until);

@@ -364,7 +364,7 @@ proptest! {
         let instants: Vec<Fire> = timetable.fires(cursor, now).collect();
         let is_open = |fire: &&Fire| suppressor(&calendars, zone, fire.at).is_none();
         let open: Vec<&Fire> = instants.iter().filter(is_open).collect();
-        let newest = open.last().filter(|newest| now - newest.at <= grace).map(|fire| fire.at);
+        let newest = open.last().filter(|newest| now - newest.at <= grace.max(misfire::ON_TIME)).map(|fire| fire.at);
         let is_alone = open.len() == 1 && newest.is_some();
         let in_time = newest.filter(|at| !is_alone && now - *at <= misfire::ON_TIME);
         let in_window = |fire: &&Fire| now - fire.at < window || Some(fire.at) == in_time;

@@ -49,7 +49,11 @@ impl Lateness {
             return None;
         }
         Some(match last {
-            Some(last) => format!("no scheduler was running from {} to {}", at(last), at(started)),
+            Some(last) => format!(
+                "no scheduler was running: the last one was seen at {}, and the next started at {}",
+                at(last),
+                at(started)
+            ),
             None => format!("no scheduler was running before {}", at(started)),
         })
     }
@@ -92,8 +96,9 @@ mod tests {
     fn a_fire_between_two_lives_of_the_scheduler_names_them() {
         let known = Lateness { failing_since: None, gap: gap(Some(10), 70) };
         let told = known.of_entry(&entry(30), second(71));
-        let from_to = "no scheduler was running from 1970-01-01T00:00:10Z to 1970-01-01T00:01:10Z";
-        assert_eq!(told.as_deref(), Some(from_to));
+        let seen = "no scheduler was running: the last one was seen at 1970-01-01T00:00:10Z, and the \
+                    next started at 1970-01-01T00:01:10Z";
+        assert_eq!(told.as_deref(), Some(seen));
         // Another node, or this one, was there: no cause is stated.
         assert_eq!(known.of_entry(&entry(5), second(71)), None);
         assert_eq!(known.of_entry(&entry(75), second(90)), None);

@@ -15,6 +15,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_fire_is_skipped_while_the_run_before_it_is_alive,
     a_fire_is_skipped_while_the_run_before_it_waits_for_its_next_attempt,
+    the_latest_of_missed_fires_waits_for_a_run_that_is_alive,
     with_allow_both_run,
 );
 
@@ -62,6 +63,32 @@ async fn a_fire_is_skipped_while_the_run_before_it_waits_for_its_next_attempt(
     assert_eq!((ledger[1].verdict, ledger[1].reason), (Verdict::Skipped, Reason::Overlap));
     assert_eq!(ledger[1].detail, Some(run.id.to_string()));
     engine.abandon();
+}
+
+/// It stands for the others, so the overlap policy `skip` does not drop it.
+async fn the_latest_of_missed_fires_waits_for_a_run_that_is_alive(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
+    let mut gate = Gate::open().await;
+    let schedule = world.schedule("* * * * *", gate.task(), |_| {}).await;
+    let engine = world.engine().await;
+    clock.set(at("2026-03-01T12:00:00Z"));
+    let first = gate.arrival().await;
+    clock.set(at("2026-03-01T12:04:30Z"));
+    let waits = world.until("four more fires have rows", || async {
+        let ledger = world.ledger(schedule.id).await;
+        (ledger.len() == 5).then_some(ledger)
+    });
+    let ledger = waits.await;
+    let verdicts: Vec<_> = ledger[1..].iter().map(|fire| fire.verdict).collect();
+    let mut expected = vec![Verdict::Collapsed; 3];
+    expected.push(Verdict::Pending);
+    assert_eq!(verdicts, expected);
+    first.answer(200);
+    let second = gate.arrival().await;
+    let ledger = world.decided(schedule.id, 5).await;
+    assert_eq!((ledger[4].verdict, ledger[4].reason), (Verdict::Started, Reason::CaughtUp));
+    second.answer(200);
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
 async fn with_allow_both_run(database: TestDatabase) {

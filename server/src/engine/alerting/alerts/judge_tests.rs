@@ -2,6 +2,7 @@ use entity::alert_rule;
 use serde_json::json;
 
 use super::*;
+use crate::model::Usual;
 
 const HOME: Uuid = Uuid::from_u128(1);
 const SCHEDULE: Uuid = Uuid::from_u128(2);
@@ -135,4 +136,30 @@ fn a_run_is_late_by_the_rules_own_measure() {
         run.started_at = Some(Timestamp(run.due_at.0 + seconds * 1_000));
         assert_eq!(late(&[run.clone()], &rules, &scopes, noon()).len(), told, "{seconds}");
     }
+}
+
+#[test]
+fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
+    let rules = [active(&[Event::Slow])];
+    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let slow_after = |durations: Vec<i64>, minutes: i64| {
+        let usual = UsualDurations::known(SCHEDULE, Usual::of(durations).unwrap());
+        let started_at = Timestamp(noon().timestamp_millis() - minutes * 60_000);
+        let run = LongRun {
+            id: Uuid::from_u128(11),
+            schedule_id: SCHEDULE,
+            namespace_id: HOME,
+            started_at,
+        };
+        slow(&[run], &usual, &rules, &scopes, noon())
+    };
+    let usual = vec![600_000; 20];
+    assert!(slow_after(usual.clone(), 30).is_empty());
+    let alerts = slow_after(usual, 31);
+    let detail = "at work for 31 min, 3.1 times its usual 10 min";
+    assert_eq!(alerts[0].detail.as_deref(), Some(detail));
+    // One run in ten takes an hour: that is not slow either.
+    let mut wide = vec![600_000; 9];
+    wide.push(3_600_000);
+    assert!(slow_after(wide, 31).is_empty());
 }

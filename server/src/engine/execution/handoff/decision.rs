@@ -127,9 +127,10 @@ pub(super) fn decide(
     }
     Ok(match recovery {
         Some(_) => Reason::Recovered,
-        None if intent.waited => Reason::Buffered,
-        // The claim's decision holds, however long the hand-off took.
+        // The claim's decision holds, however long the hand-off took, and whether or not the fire
+        // waited for its turn.
         None if intent.made_up_for.is_some() => Reason::CaughtUp,
+        None if intent.waited => Reason::Buffered,
         None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
         None => Reason::OnTime,
     })
@@ -251,6 +252,10 @@ mod tests {
         let waited = Intent { waited: true, ..intent() };
         let decided = decide(&waited, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
+        // Why it is late matters more than that it waited for its turn.
+        let caught_up = Intent { made_up_for: Some(MadeUpFor::Outage), ..waited };
+        let decided = decide(&caught_up, Some(&schedule()), after(4_000), None);
+        assert_eq!(decided.unwrap(), Reason::CaughtUp);
     }
 
     #[test]

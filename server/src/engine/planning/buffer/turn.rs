@@ -94,7 +94,11 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
             // A fire that follows others is never skipped.
             Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
-                let behind = in_the_way.map(|run| run.to_string());
+                let behind = match intent.made_up_for {
+                    // It keeps why it is late.
+                    Some(_) => intent.detail.clone(),
+                    None => in_the_way.map(|run| run.to_string()),
+                };
                 let (id, scheduled_at) = (intent.id, intent.scheduled_at);
                 turn.wait.push(Queued { id, scheduled_at, place, behind });
             }

@@ -135,8 +135,14 @@ impl Turns {
         let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
         let ScheduleLoad { stoppable, buffered, .. } = there;
         let standing = Occupancy { live: there.alive(), waiting: buffered.waiting, stoppable };
-        let follows = schedule.catch_up == CatchUp::All
-            && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
+        let is_made_up = entries.iter().any(|entry| entry.fate == Fate::CatchUp);
+        let follows = is_made_up
+            && match schedule.catch_up {
+                CatchUp::All => true,
+                // The run that stands for all that were missed is not skipped: it waits.
+                CatchUp::Latest => policy == Policy::Skip,
+                CatchUp::Skip => false,
+            };
         let plan = match follows {
             true => policy.follow(standing, wanting),
             false => policy.plan(standing, wanting),
@@ -205,13 +211,13 @@ impl Turns {
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
-            Fate::Run | Fate::CatchUp => return self.take_turn(id, late),
+            Fate::Run | Fate::CatchUp => return self.take_turn(entry, id, late),
         };
         Decision::new(verdict, reason, late)
     }
 
     /// Decides about a fire that should start now.
-    fn take_turn(&mut self, id: Uuid, late: Option<String>) -> Decision {
+    fn take_turn(&mut self, entry: &Entry, id: Uuid, late: Option<String>) -> Decision {
         let run = self.in_the_way;
         let in_the_way = || run.map(|run| run.to_string());
         match self.fates.next() {
@@ -224,7 +230,9 @@ impl Turns {
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
-                let waits = Decision::new(Verdict::Pending, Reason::Buffered, in_the_way());
+                // A caught-up fire keeps why it is late: that it waited for its turn matters less.
+                let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
+                let waits = Decision::new(Verdict::Pending, Reason::Buffered, detail);
                 Decision { queue_position, ..waits }
             }
             Some(overlap::Fate::BufferFull) => {

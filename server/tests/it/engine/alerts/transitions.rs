@@ -2,7 +2,9 @@
 
 use carillon::{
     commands::Call,
-    engine::alerting::alerts::Event::{Failed, Late, Losing, Missed, NodeLost, Recovered, Stalled},
+    engine::alerting::alerts::Event::{
+        ClockChange, Failed, Late, Losing, Missed, NodeLost, Recovered, Slow, Stalled,
+    },
 };
 use entity::{Strings, Timestamp, alert, alert_cursor, fire, job, run, worker};
 use sea_orm::{ActiveModelBehavior, ActiveModelTrait, EntityTrait, IntoActiveModel, QueryOrder};
@@ -24,6 +26,8 @@ on_both!(
     what_ran_late_or_not_at_all_is_told_each_time,
     what_nobody_takes_is_told_until_somebody_does,
     a_queue_that_no_worker_pulls_from_is_told_until_one_does,
+    a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends,
+    a_change_of_the_clocks_that_touches_a_time_is_reported_once,
     a_long_queue_of_one_schedule_hides_no_other,
     a_node_that_is_lost_is_told_unless_it_is_back,
     a_rule_is_about_the_schedules_that_its_search_finds,
@@ -257,6 +261,75 @@ async fn what_nobody_takes_is_told_until_somebody_does(database: TestDatabase) {
     let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
     watch.world.write(sql, [due.id.into()]).await;
     assert_eq!(node.tells(&watch, 3).await[2], "[test] due is taken up again");
+}
+
+async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Slow, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let nightly = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let young = watch.schedule(|row| row.name = "young".to_owned()).await;
+    let usual = |_: &mut fire::Model, run: &mut run::Model| {
+        let started = run.created_at;
+        run.started_at = Some(started);
+        run.finished_at = Some(Timestamp(started.0 + 600_000));
+        run.state = run::State::Succeeded;
+    };
+    for _ in 0..5 {
+        watch.ends_as(&nightly, usual).await;
+    }
+    watch.ends_as(&young, usual).await;
+    watch.pass(1_200);
+    let begins = |_: &mut fire::Model, run: &mut run::Model| {
+        (run.state, run.started_at, run.finished_at) =
+            (run::State::Running, Some(run.created_at), None);
+    };
+    let run = watch.ends_as(&nightly, begins).await;
+    // Nobody knows what is usual for this one.
+    watch.ends_as(&young, begins).await;
+    watch.pass(1_700);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty(), "less than three times the usual 10 minutes");
+    watch.pass(300);
+    let told = node.tells(&watch, 1).await;
+    assert!(told[0].starts_with("[test] nightly has a slow run: at work for 3"), "{told:?}");
+    assert!(told[0].ends_with("times its usual 10 min"), "{told:?}");
+    watch.pass(600);
+    node.look(&watch).await;
+    assert_eq!((watch.alerts().await.len(), watch.alerts().await[0].run_id), (1, Some(run)));
+    let sql = "UPDATE run SET state = 'succeeded', finished_at = $2 WHERE id = $1";
+    watch.world.write(sql, [run.into(), watch.now().0.into()]).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] the slow run of nightly has ended");
+}
+
+async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: TestDatabase) {
+    // The clocks of Berlin go forward on 29 March.
+    let mut watch = Watch::begin_at(database, "2026-03-10T12:00:00Z").await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[ClockChange], channel)).await;
+    let mut node = watch.node("a").await;
+    for (name, expression, zone) in [
+        ("nightly", "30 2 * * *", "Europe/Berlin"),
+        ("daily", "30 12 * * *", "Europe/Berlin"),
+        ("elsewhere", "30 2 * * *", "UTC"),
+    ] {
+        let change = |row: &mut entity::schedule::Model| {
+            (row.name, row.zone) = (name.to_owned(), zone.to_owned());
+            row.expressions = Strings(vec![expression.to_owned()]);
+        };
+        watch.schedule(change).await;
+    }
+    node.look(&watch).await;
+    assert!(watch.alerts().await.is_empty(), "that is 19 days ahead");
+    watch.pass(6 * 86_400);
+    let told = node.tells(&watch, 1).await;
+    let begins = "[test] the clocks change for nightly: 02:30 does not exist on 2026-03-29";
+    assert!(told[0].starts_with(begins), "{told:?}");
+    watch.pass(86_400);
+    node.look(&watch).await;
+    assert_eq!(watch.alerts().await.len(), 1);
 }
 
 async fn add<M, A>(watch: &Watch, row: M)
