@@ -13,6 +13,8 @@ mod calendars;
 mod cluster;
 mod feeds;
 mod filters;
+#[cfg(debug_assertions)]
+mod gallery;
 mod groups;
 mod health;
 mod kit;
@@ -48,6 +50,8 @@ pub(crate) use backfills::{Backfill, Backfills, NewBackfill};
 pub(crate) use calendars::{Calendars, EditCalendar, NewCalendar};
 pub(crate) use cluster::Cluster;
 pub(crate) use feeds::Feeds;
+#[cfg(debug_assertions)]
+pub(crate) use gallery::Gallery;
 pub(crate) use groups::Groups;
 pub(crate) use health::Health;
 pub(crate) use ledger::Ledger;

@@ -20,10 +20,10 @@ use super::{
     range::{Range, range_picker},
 };
 use crate::{
-    api::{self, LedgerQuery},
+    api::{self, LedgerQuery, ScheduleQuery},
     components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{LedgerRow, Place, ReasonCode, Verdict},
+    model::{LedgerRow, Page, Place, ReasonCode, ScheduleRow, Verdict},
     route::Route,
     state::{List, Throttle, use_every, use_session, use_title},
 };
@@ -56,6 +56,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     let session = use_session();
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
+    let paused = use_load(move || Some(api::schedules(paused(filters), 1)));
     let (loading, totals) = (fires.load.loading, sums.loading);
     // Counting costs the server more than reading a page.
     let slow = Throttle::new(SLOW_MS);
@@ -87,6 +88,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             <div class="actions">{live(backfill_all)}</div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
+        {paused.draw(paused_note)}
         <search class="filter-line">
             <SearchLine
                 label="Search schedules of the ledger"
@@ -118,6 +120,33 @@ pub(crate) fn Ledger() -> impl IntoView {
         </AsyncView>
         {backfilling.dialog()}
     }
+}
+
+/// The paused schedules of what is shown: the fires that fall into a pause have no rows before it ends.
+fn paused(filters: Filters) -> ScheduleQuery {
+    let search = filters.some("q").map(|search| format!("{search} "));
+    ScheduleQuery {
+        namespace: filters.address().namespace(),
+        search: Some(format!("{}state:paused", search.unwrap_or_default())),
+        favourites: false,
+        sort: None,
+        place: Place::First,
+    }
+}
+
+fn paused_note(page: &Page<ScheduleRow>) -> AnyView {
+    let words = match page.total {
+        None | Some(0) => return ().into_any(),
+        Some(1) => "1 schedule is paused".to_owned(),
+        Some(count) => format!("{count} schedules are paused"),
+    };
+    let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
+    view! {
+        <p class="panel-note" data-testid="paused-note">
+            <a href=href>{words}</a>": fires that fall into a pause get their rows when it ends; until then each schedule's page lists them."
+        </p>
+    }
+    .into_any()
 }
 
 fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'static) -> AnyView {
