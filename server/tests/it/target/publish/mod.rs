@@ -2,6 +2,7 @@
 
 mod faults;
 mod kafka;
+mod kafka_duplicates;
 mod nats;
 mod rabbitmq;
 mod redis;
