@@ -7,3 +7,4 @@ mod nats;
 mod rabbitmq;
 mod redis;
 mod sqs;
+mod sqs_batches;
