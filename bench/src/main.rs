@@ -10,18 +10,20 @@
 //! - `lists`: the console's queries over much.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
-//! - `real`: storms and steady load whose tasks do something: requests and programs.
+//! - `real`: storms and steady load whose tasks do something: requests, programs,
+//!   events and jobs.
 //! - `siege`: attacks beside a schedule of another namespace.
 //! - `peers`: a storm beside that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
-//! - `receiver`: whom requests go to.
+//! - `receiver`: whom requests go to; `brokers`: whom events do; `puller`: whom jobs do.
 //! - `limits`: what the databases can do at the best.
 //! - `database`: a fresh one for each round.
 //! - `process`, `statements`: CPU and memory, from `/proc`; what the database is asked.
 //! - `goals`, `spread`, `table`, `report`: from many figures to few lines.
 
 mod all;
+mod brokers;
 mod create;
 mod database;
 mod engine;
@@ -34,6 +36,7 @@ mod nodes;
 mod peers;
 mod place;
 mod process;
+mod puller;
 mod real;
 mod receiver;
 mod report;
@@ -82,7 +85,8 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// Requests and programs instead of nothing: in storms, every second, and beside a slow target.
+    /// Requests, programs, events and jobs instead of nothing: in storms, every second, and beside a
+    /// slow target.
     Real(real::Arguments),
     /// Some seconds of requests, for the parent process.
     #[command(hide = true)]
@@ -90,6 +94,9 @@ enum Scenario {
     /// A receiver of requests, for the parent process.
     #[command(hide = true)]
     Receiver,
+    /// A worker, for the parent process.
+    #[command(hide = true)]
+    Puller(puller::Arguments),
     /// Attacks, and what they do to the fires of another namespace.
     Siege(siege::Arguments),
     /// A storm on PostgreSQL beside that of another scheduler.
@@ -159,6 +166,7 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
             println!("{}", serde_json::to_string(&real::run_requests(&arguments).await?)?);
         }
         Scenario::Receiver => receiver::run().await?,
+        Scenario::Puller(arguments) => puller::run(&arguments).await?,
         Scenario::Siege(arguments) => {
             siege::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
         }
