@@ -97,6 +97,9 @@ enum Scenario {
     /// A worker, for the parent process.
     #[command(hide = true)]
     Puller(puller::Arguments),
+    /// What stands in for a queue of SQS, for the parent process.
+    #[command(hide = true)]
+    Queue(brokers::QueueArguments),
     /// Attacks, and what they do to the fires of another namespace.
     Siege(siege::Arguments),
     /// A storm on PostgreSQL beside that of another scheduler.
@@ -166,6 +169,7 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
             println!("{}", serde_json::to_string(&real::run_requests(&arguments).await?)?);
         }
         Scenario::Receiver => receiver::run().await?,
+        Scenario::Queue(arguments) => brokers::run_queue(&arguments).await?,
         Scenario::Puller(arguments) => puller::run(&arguments).await?,
         Scenario::Siege(arguments) => {
             siege::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;

@@ -17,6 +17,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use self::daemon::Daemon;
+pub(crate) use self::sqs::{Arguments as QueueArguments, run as run_queue};
 
 /// A kind of broker.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(crate) enum Broker {
     Rabbitmq,
     /// Redis, which writes to its disk before it acknowledges.
     Redis,
-    /// Moto, which acts as SQS.
+    /// A process of ours that takes messages as SQS does.
     Sqs,
 }
 
@@ -54,25 +55,25 @@ impl Broker {
             Self::Nats => "NATS JetStream",
             Self::Rabbitmq => "RabbitMQ",
             Self::Redis => "Redis Streams",
-            Self::Sqs => "SQS (Moto)",
+            Self::Sqs => "SQS (a stand-in)",
         }
     }
 
     /// What is missing on this machine, if anything, and what installs it.
     pub(crate) async fn missing(self) -> Option<&'static str> {
-        let is_there = match self {
-            Self::Kafka => kafka::is_installed().await,
-            Self::Nats => nats::is_installed().await,
-            Self::Rabbitmq => rabbitmq::is_installed(),
-            Self::Redis => redis::is_installed().await,
-            Self::Sqs => sqs::is_installed().await,
-        };
-        let missing = match self {
-            Self::Kafka => "tansu or confluent-kafka (scripts/python-tools brokers)",
-            Self::Nats => "nats-server (scripts/python-tools brokers)",
-            Self::Rabbitmq => "rabbitmq-server (scripts/packages rabbitmq)",
-            Self::Redis => "redis-server (scripts/packages redis)",
-            Self::Sqs => "moto_server (scripts/python-tools brokers)",
+        let (is_there, missing) = match self {
+            Self::Kafka => (
+                kafka::is_installed().await,
+                "tansu or confluent-kafka (scripts/python-tools brokers)",
+            ),
+            Self::Nats => {
+                (nats::is_installed().await, "nats-server (scripts/python-tools brokers)")
+            }
+            Self::Rabbitmq => {
+                (rabbitmq::is_installed(), "rabbitmq-server (scripts/packages rabbitmq)")
+            }
+            Self::Redis => (redis::is_installed().await, "redis-server (scripts/packages redis)"),
+            Self::Sqs => return None,
         };
         (!is_there).then_some(missing)
     }
