@@ -6,7 +6,13 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Bytes, extract::State, http::HeaderMap, routing::post};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -18,8 +24,15 @@ use super::{
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What a queue is asked for, with the messages of each call.
-type Calls = Arc<Mutex<Vec<(String, usize)>>>;
+/// A call: what is asked for, and how much is sent.
+#[derive(Debug)]
+struct Call {
+    action: String,
+    messages: usize,
+    bytes: usize,
+}
+
+type Calls = Arc<Mutex<Vec<Call>>>;
 
 /// A server of which each queue takes all but what has `bad` in its text.
 async fn picky() -> (String, Calls) {
@@ -28,11 +41,26 @@ async fn picky() -> (String, Calls) {
     (format!("http://{}/1/orders", serve(router).await), calls)
 }
 
+/// A server that wants to be asked less.
+async fn busy() -> (String, Calls) {
+    let calls = Calls::default();
+    let refuse = async |calls: State<Calls>, headers: HeaderMap, body: Bytes| {
+        answer(calls, headers, body).await;
+        let kind = "com.amazonaws.sqs#RequestThrottled";
+        (StatusCode::BAD_REQUEST, json!({ "__type": kind, "message": "slow down" }).to_string())
+    };
+    let router = Router::new().route("/", post(refuse)).with_state(calls.clone());
+    (format!("http://{}/1/orders", serve(router).await), calls)
+}
+
 async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> String {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let action = headers["x-amz-target"].to_str().unwrap().to_owned();
     let entries = body["Entries"].as_array().cloned();
-    calls.lock().unwrap().push((action, entries.as_ref().map_or(1, Vec::len)));
+    let messages = entries.clone().unwrap_or_else(|| vec![body.clone()]);
+    let size = |message: &Value| message["MessageBody"].as_str().unwrap().len();
+    let (messages, bytes) = (messages.len(), messages.iter().map(size).sum());
+    calls.lock().unwrap().push(Call { action, messages, bytes });
     let Some(entries) = entries else {
         return json!({ "MessageId": "alone" }).to_string();
     };
@@ -44,8 +72,8 @@ async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> 
             refused
                 .push(json!({ "Id": id, "SenderFault": true, "Code": code, "Message": message }));
         } else {
-            let group = entry["MessageAttributes"]["x-number"]["StringValue"].as_str().unwrap();
-            successful.push(json!({ "Id": id, "MessageId": group }));
+            let number = entry["MessageAttributes"]["x-number"]["StringValue"].as_str();
+            successful.push(json!({ "Id": id, "MessageId": number.unwrap_or("none") }));
         }
     }
     // In another order than they were sent in.
@@ -79,10 +107,36 @@ async fn each_event_of_a_call_has_its_own_end() {
         }
     }
     let calls = calls.lock().unwrap();
-    assert_eq!(calls.iter().map(|(_, count)| count).sum::<usize>(), 100);
-    assert!(calls.iter().all(|(_, count)| *count <= 10), "{calls:?}");
-    let together = calls.iter().filter(|(action, _)| action == "AmazonSQS.SendMessageBatch");
+    assert_eq!(calls.iter().map(|call| call.messages).sum::<usize>(), 100);
+    assert!(calls.iter().all(|call| call.messages <= 10), "{calls:?}");
+    let together = calls.iter().filter(|call| call.action == "AmazonSQS.SendMessageBatch");
     assert_eq!(calls.len() - together.count(), alone);
+    assert!(calls.len() < 60, "{calls:?}");
+}
+
+#[tokio::test]
+async fn no_call_is_larger_than_a_queue_takes() {
+    let (queue, calls) = picky().await;
+    let executor = executor(open());
+    let target = target(definition(&queue, json!({ "payload": "x".repeat(250_000) })));
+    let all = (0..60).map(|_| attempt(&executor, &target, "a-1", 1, LIMIT));
+    join_all(all).await.into_iter().for_each(|outcome| drop(succeeded(outcome)));
+    let calls = calls.lock().unwrap();
+    assert!(calls.iter().all(|call| call.bytes <= 1024 * 1024), "{calls:?}");
+    assert!(calls.iter().any(|call| call.messages == 4), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_asked_too_often_is_not_asked_for_each_event_instead() {
+    let (queue, calls) = busy().await;
+    let (executor, target) = (executor(open()), target(definition(&queue, json!({}))));
+    let all = (0..100).map(|_| attempt(&executor, &target, "a-1", 1, LIMIT));
+    for outcome in join_all(all).await {
+        let (message, _) = failed(outcome);
+        assert_eq!(message, "127.0.0.1 answered 400 Bad Request: RequestThrottled slow down");
+    }
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls.iter().map(|call| call.messages).sum::<usize>(), 100);
     assert!(calls.len() < 60, "{calls:?}");
 }
 
