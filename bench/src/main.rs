@@ -10,12 +10,13 @@
 //! - `lists`: the console's queries on a large database.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
-//! - `real`: storms and steady load whose tasks do something: requests and programs.
+//! - `real`: storms and steady load whose tasks do something: requests, programs,
+//!   events and jobs.
 //! - `siege`: attacks, and their effect on a schedule of another namespace.
 //! - `peers`: a storm compared with that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
-//! - `receiver`: a receiver of the requests.
+//! - `receiver`: receives requests; `brokers`: receive events; `puller`: pulls jobs.
 //! - `limits`: the best that the databases can do.
 //! - `database`: a fresh one for each round.
 //! - `process`, `statements`: CPU and memory, from `/proc`; the statements that are sent to the
@@ -23,6 +24,7 @@
 //! - `goals`, `spread`, `table`, `report`: from many figures to few lines.
 
 mod all;
+mod brokers;
 mod create;
 mod database;
 mod engine;
@@ -35,6 +37,7 @@ mod nodes;
 mod peers;
 mod place;
 mod process;
+mod puller;
 mod real;
 mod receiver;
 mod report;
@@ -83,7 +86,8 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// Requests and programs instead of no-ops: in storms, every second, and beside a slow target.
+    /// Requests, programs, events and jobs instead of nothing: in storms, every second, and beside a
+    /// slow target.
     Real(real::Arguments),
     /// A few seconds of requests, for the parent process.
     #[command(hide = true)]
@@ -91,6 +95,12 @@ enum Scenario {
     /// A receiver of requests, for the parent process.
     #[command(hide = true)]
     Receiver,
+    /// A worker, for the parent process.
+    #[command(hide = true)]
+    Puller(puller::Arguments),
+    /// A stand-in for an SQS queue, for the parent process.
+    #[command(hide = true)]
+    Queue(brokers::QueueArguments),
     /// Attacks, and their effect on the fires of another namespace.
     Siege(siege::Arguments),
     /// A storm on PostgreSQL, compared with that of another scheduler.
@@ -160,6 +170,8 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
             println!("{}", serde_json::to_string(&real::run_requests(&arguments).await?)?);
         }
         Scenario::Receiver => receiver::run().await?,
+        Scenario::Queue(arguments) => brokers::run_queue(&arguments).await?,
+        Scenario::Puller(arguments) => puller::run(&arguments).await?,
         Scenario::Siege(arguments) => {
             siege::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
         }

@@ -1,12 +1,11 @@
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use carillon::{
     clock::Clock,
     store::{Options, Store},
 };
-use chrono::{DateTime, SubsecRound, TimeDelta, Timelike, Utc};
-use sea_orm::ConnectionTrait;
+use chrono::{SubsecRound, TimeDelta, Timelike};
 
 use super::Arguments;
 use crate::{
@@ -47,7 +46,7 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> R
         ensure!(began.elapsed() < LIMIT, "the storm is not over after {LIMIT:?}");
         clock.sleep(POLL).await;
     }
-    let ended = last_record(&store).await?;
+    let ended = tally::last_record(&store).await?;
     tally::check(&store, count).await?;
     for server in servers {
         server.kill().await?;
@@ -56,12 +55,4 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> R
     fresh.drop().await?;
     let seconds = (ended - due).as_seconds_f64();
     Ok(count as f64 / seconds)
-}
-
-/// When the last end was recorded, according to the table: the moment before its commit.
-async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
-    let statement = store.dialect().statement("SELECT max(finished_at) FROM run", []);
-    let row = store.read().query_one_raw(statement).await?.context("a maximum is a row")?;
-    let ms: i64 = row.try_get_by_index(0)?;
-    DateTime::from_timestamp_millis(ms).context("the last end is no instant")
 }

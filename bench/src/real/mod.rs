@@ -1,20 +1,27 @@
-//! Real work: fires whose tasks send requests or run programs, compared with fires that do nothing.
+//! Real work: fires whose tasks send requests, run programs, publish events or go to workers, beside
+//! fires that do nothing.
 //!
-//! Requests go to a receiver in a separate process on this machine, whose records are the evidence.
-//! Programs are compared with `xargs`, which starts the same program as often. Storms of all kinds
-//! are interleaved, so that figures and limits are affected by the same noise.
+//! Requests go to a receiver in a process of its own, on this machine, and its notes are the
+//! witness. Programs stand beside `xargs`, which starts the same program as often. Events go to real
+//! brokers, which are asked how many they have, and jobs to worker processes, which note them. Storms
+//! of all kinds are interleaved, so that figure and limit met the same noise.
 //!
-//! - `storms`: many fires at one instant.
-//! - `requests`: every second, alone and beside a hanging target.
+//! - `storms`: many at one instant.
+//! - `requests`: every second, alone and beside a target that hangs.
+//! - `publish`: storms of events, to each broker that is installed.
+//! - `workers`: a storm that worker processes carry out, and jobs every second.
 
+mod publish;
 mod requests;
 mod storms;
+mod workers;
 
 use anyhow::Result;
 use clap::ValueEnum;
 
 pub(crate) use self::requests::{Arguments as RequestsArguments, run as run_requests};
 use crate::{
+    brokers::Broker,
     place::Place,
     table::{Findings, Table},
 };
@@ -37,6 +44,24 @@ pub(crate) struct Arguments {
     /// Number of seconds for which they do.
     #[arg(long, default_value_t = 300)]
     seconds: u32,
+    /// How many events a storm publishes.
+    #[arg(long, default_value_t = 10_000)]
+    events: usize,
+    /// Only to this broker; may be given several times.
+    #[arg(long, value_enum)]
+    broker: Vec<Broker>,
+    /// How many jobs a storm has for workers.
+    #[arg(long, default_value_t = 10_000)]
+    jobs: usize,
+    /// How many jobs each worker process takes at once.
+    #[arg(long, default_value_t = 128)]
+    worker_capacity: usize,
+    /// How many schedules have a job for workers every second.
+    #[arg(long, default_value_t = 100)]
+    job_schedules: usize,
+    /// For how many seconds they do.
+    #[arg(long, default_value_t = 60)]
+    job_seconds: u32,
     #[command(flatten)]
     pub(crate) place: Place,
 }
@@ -50,6 +75,10 @@ enum Part {
     Steady,
     /// Requests every second beside requests that hang.
     Slow,
+    /// Storms of events to brokers, beside one that does nothing.
+    Publish,
+    /// A storm of jobs for workers, beside one that does nothing, and jobs every second.
+    Workers,
 }
 
 /// Measures all parts on each database.
@@ -62,6 +91,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
         }
         findings.add(table);
     };
+    let brokers = if wants(Part::Publish) { publish::brokers(arguments).await } else { Vec::new() };
     for kind in arguments.place.database.kinds() {
         if wants(Part::Storms) {
             for table in storms::measure(arguments, *kind).await? {
@@ -73,6 +103,13 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
         }
         if wants(Part::Slow) {
             add(requests::beside_a_slow_target(arguments, *kind).await?);
+        }
+        for table in publish::measure(arguments, *kind, &brokers).await? {
+            add(table);
+        }
+        if wants(Part::Workers) {
+            add(workers::storms(arguments, *kind).await?);
+            add(workers::steady(arguments, *kind).await?);
         }
     }
     Ok(findings)

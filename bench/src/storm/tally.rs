@@ -1,5 +1,6 @@
 use anyhow::{Context, Result, ensure};
 use carillon::store::Store;
+use chrono::{DateTime, Utc};
 use sea_orm::{ConnectionTrait, FromQueryResult};
 
 /// The lateness of the fires, in milliseconds, ascending.
@@ -68,6 +69,12 @@ fn deviation(what: &str, count: i64, once: i64, found: i64) -> Option<String> {
 pub(crate) async fn number(store: &Store, sql: &str) -> Result<i64> {
     let row = store.read().query_one_raw(store.dialect().statement(sql, [])).await?;
     Ok(row.context("a count is a row")?.try_get_by_index(0)?)
+}
+
+/// When the last end was recorded, as the table has it: the moment before its commit.
+pub(crate) async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
+    let ms = number(store, "SELECT max(finished_at) FROM run").await?;
+    DateTime::from_timestamp_millis(ms).context("the last end is no instant")
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use reqwest::Client;
 use serde_json::Value;
 
 use super::{
     definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::Session, problem::Problem,
 };
+use crate::clock::Clock;
 
 fn missing() -> Problem {
     Problem::refused("this build of Carillon cannot publish to that broker")
@@ -26,17 +26,11 @@ pub(super) async fn connect<T>(
 pub(super) struct Queues;
 
 impl Queues {
-    pub(super) fn new(_: Client) -> Self {
+    pub(super) fn new(_: Client, _: Clock) -> Self {
         Self
     }
 
-    pub(super) async fn send(
-        &self,
-        _: &Sqs,
-        _: &Message,
-        _: &str,
-        _: DateTime<Utc>,
-    ) -> Result<Value, Problem> {
+    pub(super) async fn send(&self, _: &Sqs, _: &Message, _: &str) -> Result<Value, Problem> {
         Err(missing())
     }
 }

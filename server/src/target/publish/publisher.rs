@@ -61,7 +61,11 @@ impl Publisher {
         let egress = Egress::new(policy.private_addresses);
         let tls = tls::config(roots)?.with_no_client_auth();
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
-        Ok(Self { pool: Pool::new(Arc::new(dialer)), queues: Queues::new(client), clock })
+        Ok(Self {
+            pool: Pool::new(Arc::new(dialer)),
+            queues: Queues::new(client, clock.clone()),
+            clock,
+        })
     }
 
     /// Whether `definition` could be carried out.
@@ -128,7 +132,7 @@ impl Publisher {
         let limit = Limit { clock: &self.clock, started, limit: invocation.timeout };
         if let Broker::Sqs(sqs) = &definition.to {
             let group = invocation.schedule.as_deref().unwrap_or("carillon");
-            let sending = self.queues.send(sqs, &message, group, self.clock.now());
+            let sending = self.queues.send(sqs, &message, group);
             let what = || format!("{} did not acknowledge the event", definition.to.name());
             return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
         }

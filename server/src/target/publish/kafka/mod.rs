@@ -80,6 +80,8 @@ impl Session for KafkaSession {
         };
         self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        // Of what the broker had already it does not always tell the offset.
+        let offset = (offset >= 0).then_some(offset);
         Ok(json!({ "topic": kafka.topic, "partition": partition, "offset": offset }))
     }
 

@@ -2,7 +2,9 @@
 
 mod faults;
 mod kafka;
+mod kafka_duplicates;
 mod nats;
 mod rabbitmq;
 mod redis;
 mod sqs;
+mod sqs_batches;

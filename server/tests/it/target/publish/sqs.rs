@@ -7,7 +7,7 @@ use crate::support::{Broker, tool};
 use super::faults::{published, refused};
 
 /// A server that keeps queues as SQS does.
-async fn server() -> Broker {
+pub(super) async fn server() -> Broker {
     Broker::start(
         1,
         |_, ports| {
@@ -21,7 +21,7 @@ async fn server() -> Broker {
 }
 
 /// Asks it as a client of its own would.
-async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
+pub(super) async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
     let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/eu-central-1/sqs/aws4_request";
     let request = reqwest::Client::builder()
         .tls_backend_preconfigured(
@@ -45,15 +45,18 @@ async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
     serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap_or_default()
 }
 
-async fn queue(sqs: &Broker, name: &str) -> String {
-    let attributes =
-        if name.ends_with(".fifo") { json!({ "FifoQueue": "true" }) } else { json!({}) };
+/// Makes a queue; gives its address.
+pub(super) async fn queue(sqs: &Broker, name: &str, attributes: Value) -> String {
+    let mut attributes = attributes;
+    if name.ends_with(".fifo") {
+        attributes["FifoQueue"] = json!("true");
+    }
     let asked = json!({ "QueueName": name, "Attributes": attributes });
     let made = ask(sqs, "CreateQueue", asked).await;
     made["QueueUrl"].as_str().unwrap().replace("localhost", "127.0.0.1")
 }
 
-async fn received(sqs: &Broker, queue: &str) -> Vec<Value> {
+pub(super) async fn received(sqs: &Broker, queue: &str) -> Vec<Value> {
     let asked = json!({
         "QueueUrl": queue, "MaxNumberOfMessages": 10, "MessageAttributeNames": ["All"],
         "AttributeNames": ["All"],
@@ -62,7 +65,7 @@ async fn received(sqs: &Broker, queue: &str) -> Vec<Value> {
     answer["Messages"].as_array().cloned().unwrap_or_default()
 }
 
-fn definition(queue: &str, event: Value) -> Value {
+pub(super) fn definition(queue: &str, event: Value) -> Value {
     json!({ "publish": {
         "to": { "sqs": {
             "queue_url": queue, "region": "eu-central-1", "access_key_id": "test",
@@ -75,7 +78,7 @@ fn definition(queue: &str, event: Value) -> Value {
 #[tokio::test]
 async fn an_event_lies_in_the_queue_under_the_id_that_the_attempt_shows() {
     let sqs = server().await;
-    let queue = queue(&sqs, "orders").await;
+    let queue = queue(&sqs, "orders", json!({})).await;
     let event = json!({ "payload": { "a": "ä" }, "headers": { "x-team": "blue" } });
     let output = published(definition(&queue, event)).await;
     let messages = received(&sqs, &queue).await;
@@ -92,7 +95,7 @@ async fn an_event_lies_in_the_queue_under_the_id_that_the_attempt_shows() {
 #[tokio::test]
 async fn an_event_lies_in_an_ordered_queue_once_however_often_it_is_published() {
     let sqs = server().await;
-    let queue = queue(&sqs, "orders.fifo").await;
+    let queue = queue(&sqs, "orders.fifo", json!({})).await;
     for _ in 0..2 {
         published(definition(&queue, json!({ "mode": "binary" }))).await;
     }
@@ -108,7 +111,7 @@ async fn an_event_lies_in_an_ordered_queue_once_however_often_it_is_published() 
 #[tokio::test]
 async fn a_queue_that_is_not_there_and_a_server_that_is_away_are_the_attempts_error() {
     let mut sqs = server().await;
-    let queue = queue(&sqs, "orders").await;
+    let queue = queue(&sqs, "orders", json!({})).await;
     let message = refused(definition(&queue.replace("orders", "other"), json!({}))).await;
     let start = "127.0.0.1 answered 400 Bad Request: ";
     assert!(message.starts_with(start) && message.contains("does not exist"), "{message}");

@@ -1,0 +1,116 @@
+//! Real brokers on this machine, each a process of its own that is gone after its round. What a
+//! broker says that it has is the witness.
+//!
+//! - `daemon`: a process that listens
+//! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each is started, and asked
+
+mod daemon;
+mod kafka;
+mod nats;
+mod rabbitmq;
+mod redis;
+mod sqs;
+
+use anyhow::Result;
+use carillon::{clock::Clock, target::Target};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use self::daemon::Daemon;
+pub(crate) use self::sqs::{Arguments as QueueArguments, run as run_queue};
+
+/// A kind of broker.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broker {
+    /// Tansu, which speaks as Kafka does.
+    Kafka,
+    /// NATS with JetStream.
+    Nats,
+    /// `RabbitMQ`.
+    Rabbitmq,
+    /// Redis, which writes to its disk before it acknowledges.
+    Redis,
+    /// A process of ours that takes messages as SQS does.
+    Sqs,
+}
+
+/// A broker that runs, with an empty place for events.
+#[derive(Debug)]
+pub(crate) struct Running {
+    broker: Broker,
+    daemon: Daemon,
+    /// Where events go, as a definition has it.
+    to: Value,
+}
+
+impl Broker {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Kafka, Self::Nats, Self::Rabbitmq, Self::Redis, Self::Sqs];
+
+    /// What it is, for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Kafka => "Kafka (Tansu)",
+            Self::Nats => "NATS JetStream",
+            Self::Rabbitmq => "RabbitMQ",
+            Self::Redis => "Redis Streams",
+            Self::Sqs => "SQS (a stand-in)",
+        }
+    }
+
+    /// What is missing on this machine, if anything, and what installs it.
+    pub(crate) async fn missing(self) -> Option<&'static str> {
+        let (is_there, missing) = match self {
+            Self::Kafka => (
+                kafka::is_installed().await,
+                "tansu or confluent-kafka (scripts/python-tools brokers)",
+            ),
+            Self::Nats => {
+                (nats::is_installed().await, "nats-server (scripts/python-tools brokers)")
+            }
+            Self::Rabbitmq => {
+                (rabbitmq::is_installed(), "rabbitmq-server (scripts/packages rabbitmq)")
+            }
+            Self::Redis => (redis::is_installed().await, "redis-server (scripts/packages redis)"),
+            Self::Sqs => return None,
+        };
+        (!is_there).then_some(missing)
+    }
+
+    /// Starts one.
+    pub(crate) async fn start(self, clock: &Clock) -> Result<Running> {
+        let (daemon, to) = match self {
+            Self::Kafka => kafka::start(clock).await?,
+            Self::Nats => nats::start(clock).await?,
+            Self::Rabbitmq => rabbitmq::start(clock).await?,
+            Self::Redis => redis::start(clock).await?,
+            Self::Sqs => sqs::start(clock).await?,
+        };
+        Ok(Running { broker: self, daemon, to })
+    }
+}
+
+impl Running {
+    /// What publishes to it.
+    pub(crate) fn target(&self) -> Result<Target> {
+        Ok(serde_json::from_value(json!({ "publish": { "to": self.to } }))?)
+    }
+
+    /// How many events it has, each counted as often as it is there.
+    pub(crate) async fn count(&self) -> Result<u64> {
+        let daemon = &self.daemon;
+        match self.broker {
+            Broker::Kafka => kafka::count(daemon).await,
+            Broker::Nats => nats::count(daemon).await,
+            Broker::Rabbitmq => rabbitmq::count(daemon).await,
+            Broker::Redis => redis::count(daemon).await,
+            Broker::Sqs => sqs::count(daemon).await,
+        }
+    }
+
+    /// Ends it.
+    pub(crate) async fn stop(self) -> Result<()> {
+        self.daemon.stop().await
+    }
+}

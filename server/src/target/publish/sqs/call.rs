@@ -1,0 +1,134 @@
+//! One signed request to the server of a queue.
+
+use chrono::{DateTime, Utc};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+use super::sign::{Keys, sign};
+use crate::target::publish::{definition::Sqs, problem::Problem, queue::region};
+
+/// No answer is longer.
+const MAX_ANSWER: usize = 64 * 1024;
+const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+
+/// A queue, and who sends to it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Queue {
+    pub(super) url: String,
+    /// What the server is called in errors.
+    pub(super) place: String,
+    endpoint: Url,
+    region: String,
+    key_id: String,
+    key: String,
+    token: Option<String>,
+}
+
+/// Why a call was not answered as it should be.
+pub(super) enum Failure {
+    /// The server has read the request and refuses all of it: none of its messages is in the queue.
+    Refused(Problem),
+    /// What became of the messages is not known, or the same call would fail again.
+    Failed(Problem),
+}
+
+impl Failure {
+    pub(super) fn problem(self) -> Problem {
+        let (Self::Refused(problem) | Self::Failed(problem)) = self;
+        problem
+    }
+}
+
+impl Queue {
+    pub(super) fn of(sqs: &Sqs) -> Result<Self, Problem> {
+        let url = Url::parse(&sqs.queue_url)
+            .map_err(|_| Problem::refused("the queue's address is none"))?;
+        Ok(Self {
+            url: sqs.queue_url.clone(),
+            place: url.host_str().unwrap_or_default().to_owned(),
+            endpoint: url.join("/").map_err(|_| Problem::refused("the queue has no server"))?,
+            region: region(sqs).ok_or_else(|| Problem::refused("the region is not known"))?,
+            key_id: sqs.access_key_id.clone(),
+            key: sqs.secret_access_key.expose().to_owned(),
+            token: sqs.session_token.as_ref().map(|token| token.expose().to_owned()),
+        })
+    }
+
+    /// Sends a request and gives the body of its answer.
+    pub(super) async fn call(
+        &self,
+        client: &Client,
+        action: &str,
+        body: &Value,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<u8>, Failure> {
+        let body = body.to_string().into_bytes();
+        let keys = Keys {
+            id: &self.key_id,
+            secret: &self.key,
+            token: self.token.as_deref(),
+            region: &self.region,
+        };
+        let signed = sign(&self.endpoint, action, CONTENT_TYPE, &body, &keys, now);
+        let mut request = client.post(self.endpoint.clone()).body(body);
+        for (name, value) in signed {
+            request = request.header(name, value);
+        }
+        let unreached = |error| Failure::Failed(unreached(&self.place, &error));
+        let answer = request.send().await.map_err(unreached)?;
+        let status = answer.status();
+        let text = self.read(answer).await.map_err(Failure::Failed)?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        let reason = reason(&text);
+        let problem = Problem::refused(format!("{} answered {status}: {reason}", self.place));
+        // Told to slow down, one is not to ask ten times instead.
+        let is_throttled = reason.contains("Throttled");
+        Err(if status == StatusCode::BAD_REQUEST && !is_throttled {
+            Failure::Refused(problem)
+        } else {
+            Failure::Failed(problem)
+        })
+    }
+
+    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, Problem> {
+        let place = &self.place;
+        let mut text = Vec::new();
+        while let Some(part) = answer.chunk().await.map_err(|error| unreached(place, &error))? {
+            if text.len() + part.len() > MAX_ANSWER {
+                return Err(Problem::broken(format!("{place} sent an answer without end")));
+            }
+            text.extend(part);
+        }
+        Ok(text)
+    }
+
+    /// What is said of an answer that is none.
+    pub(super) fn unreadable(&self) -> Problem {
+        Problem::refused(format!("{} answered 200 OK, but not as SQS does", self.place))
+    }
+}
+
+/// What a refusal says.
+fn reason(answer: &[u8]) -> String {
+    let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
+        return "without a reason".to_owned();
+    };
+    let kind = answer["__type"].as_str().unwrap_or_default();
+    let kind = kind.rsplit('#').next().unwrap_or_default();
+    let text = answer["message"].as_str().or(answer["Message"].as_str()).unwrap_or_default();
+    format!("{kind} {text}").trim().chars().take(500).collect()
+}
+
+fn unreached(place: &str, error: &reqwest::Error) -> Problem {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if let Some(refused) = cause.downcast_ref::<crate::target::egress::NameRefused>() {
+        return Problem::broken(format!("refused to connect to {place}: {refused}"));
+    }
+    Problem::broken(format!("could not reach {place}: {cause}"))
+}

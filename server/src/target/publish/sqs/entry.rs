@@ -1,0 +1,150 @@
+//! An event as a queue takes it, and what a queue answers.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::sign;
+use crate::target::publish::{definition::Sqs, event::Message, queue::is_fifo};
+
+const TEXT: &str = "String";
+
+/// One message, and how much of a call's size it takes.
+pub(super) struct Entry {
+    fields: Map<String, Value>,
+    pub(super) size: usize,
+}
+
+impl Entry {
+    pub(super) fn of(sqs: &Sqs, message: &Message, group: &str) -> Self {
+        let text = |value: &str| json!({ "DataType": TEXT, "StringValue": value });
+        let own = message.attributes.iter().filter(|(_, value)| !value.is_empty());
+        let own = own.map(|(name, value)| (format!("ce_{name}"), value.as_str()));
+        let content_type = ("content-type".to_owned(), message.content_type);
+        let headers = message.headers.iter().map(|(name, value)| (name.clone(), value.as_str()));
+        let body = String::from_utf8_lossy(&message.body).into_owned();
+        // A queue counts the attributes of a message, too.
+        let mut size = body.len();
+        let mut attributes = Map::new();
+        for (name, value) in own.chain([content_type]).chain(headers) {
+            size += name.len() + TEXT.len() + value.len();
+            attributes.insert(name, text(value));
+        }
+        let mut fields = Map::new();
+        fields.insert("MessageBody".to_owned(), body.into());
+        fields.insert("MessageAttributes".to_owned(), attributes.into());
+        if is_fifo(sqs) {
+            let group = identifier(sqs.group.as_deref().unwrap_or(group));
+            fields.insert("MessageGroupId".to_owned(), group.into());
+            fields.insert("MessageDeduplicationId".to_owned(), identifier(&message.id).into());
+        }
+        Self { fields, size }
+    }
+
+    /// The body of a call that sends it alone.
+    pub(super) fn alone(&self, queue_url: &str) -> Value {
+        let mut fields = self.fields.clone();
+        fields.insert("QueueUrl".to_owned(), queue_url.into());
+        fields.into()
+    }
+}
+
+/// The body of a call that sends all of them. Each has its position as its id.
+pub(super) fn together(entries: &[Entry], queue_url: &str) -> Value {
+    let numbered = |(index, entry): (usize, &Entry)| {
+        let mut fields = entry.fields.clone();
+        fields.insert("Id".to_owned(), index.to_string().into());
+        Value::from(fields)
+    };
+    let entries: Vec<Value> = entries.iter().enumerate().map(numbered).collect();
+    json!({ "QueueUrl": queue_url, "Entries": entries })
+}
+
+/// What is told of a message that the queue has.
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Sent {
+    message_id: String,
+    sequence_number: Option<String>,
+}
+
+impl Sent {
+    /// What the attempt shows.
+    pub(super) fn output(&self) -> Value {
+        let mut output = json!({ "message_id": self.message_id });
+        if let Some(number) = &self.sequence_number {
+            output["sequence_number"] = number.as_str().into();
+        }
+        output
+    }
+}
+
+/// What is told of those that were sent together.
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Answer {
+    #[serde(default)]
+    successful: Vec<Named<Sent>>,
+    #[serde(default)]
+    failed: Vec<Named<Refused>>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "PascalCase")]
+struct Named<T> {
+    id: String,
+    #[serde(flatten)]
+    told: T,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "PascalCase")]
+struct Refused {
+    code: String,
+    message: Option<String>,
+}
+
+impl Answer {
+    /// What is told of the message at a position: that the queue has it, why it has not, or nothing.
+    pub(super) fn of(&self, index: usize) -> Option<Result<&Sent, String>> {
+        let id = index.to_string();
+        if let Some(refused) = self.failed.iter().find(|named| named.id == id) {
+            let Refused { code, message } = &refused.told;
+            let text = format!("{code} {}", message.as_deref().unwrap_or_default());
+            return Some(Err(text.trim().chars().take(500).collect()));
+        }
+        self.successful.iter().find(|named| named.id == id).map(|named| Ok(&named.told))
+    }
+}
+
+/// Ids have a few signs and 128 of them at most: what has others is told apart by a digest.
+fn identifier(text: &str) -> String {
+    let is_known = |byte: u8| byte.is_ascii_graphic();
+    if text.len() <= 128 && text.bytes().all(is_known) {
+        return text.to_owned();
+    }
+    sign::hex(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_a_queue_does_not_take_are_digests() {
+        assert_eq!(identifier("nightly-1700000000"), "nightly-1700000000");
+        assert_eq!(identifier("every night").len(), 64);
+        assert_eq!(identifier(&"x".repeat(129)).len(), 64);
+    }
+
+    #[test]
+    fn an_answer_tells_of_each_message_by_its_position() {
+        let answer: Answer = serde_json::from_value(json!({
+            "Successful": [{ "Id": "0", "MessageId": "a" }],
+            "Failed": [{ "Id": "1", "Code": "InternalError", "SenderFault": false }],
+        }))
+        .unwrap();
+        assert_eq!(answer.of(0).unwrap().unwrap().output(), json!({ "message_id": "a" }));
+        assert_eq!(answer.of(1).unwrap().unwrap_err(), "InternalError");
+        assert!(answer.of(2).is_none());
+    }
+}

@@ -1,0 +1,193 @@
+//! What waits for one queue is sent together, in as few calls as possible. Nothing waits for others
+//! to come: an event that is alone is sent alone.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use reqwest::Client;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{
+    call::{Failure, Queue},
+    entry::{Answer, Entry, Sent, together},
+};
+use crate::{clock::Clock, target::publish::problem::Problem};
+
+const SEND: &str = "AmazonSQS.SendMessage";
+const SEND_BATCH: &str = "AmazonSQS.SendMessageBatch";
+
+/// What a call may hold at most, by the documentation of SQS.
+const MAX_ENTRIES: usize = 10;
+const MAX_BYTES: usize = 1024 * 1024;
+/// How many calls to one queue are on their way at once.
+const MAX_CALLS: usize = 32;
+/// How long an answer is waited for, however patient the attempts are.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An event, and who waits for its acknowledgement.
+pub(super) type Job = (Entry, Reply);
+type Reply = oneshot::Sender<Result<Value, Problem>>;
+
+/// All that waits, by queue and sender.
+pub(super) struct Lanes {
+    client: Client,
+    clock: Clock,
+    lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
+}
+
+/// What waits for a queue. It is there as long as somebody sends.
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<Job>,
+    calls: usize,
+}
+
+impl Lanes {
+    pub(super) fn new(client: Client, clock: Clock) -> Self {
+        Self { client, clock, lanes: Mutex::default() }
+    }
+
+    /// Puts an event behind those that wait for its queue.
+    pub(super) fn give(self: &Arc<Self>, queue: Arc<Queue>, job: Job) {
+        let mut lanes = self.lanes();
+        let lane = lanes.entry(queue.clone()).or_default();
+        lane.waiting.push_back(job);
+        if lane.calls < MAX_CALLS {
+            lane.calls += 1;
+            tokio::spawn(self.clone().work(queue));
+        }
+    }
+
+    /// Makes one call after the other until nothing waits.
+    async fn work(self: Arc<Self>, queue: Arc<Queue>) {
+        // Attempts that begin in the same moment are to find each other.
+        tokio::task::yield_now().await;
+        while let Some(jobs) = self.next(&queue) {
+            self.send(&queue, jobs).await;
+        }
+    }
+
+    fn next(&self, queue: &Arc<Queue>) -> Option<Vec<Job>> {
+        let mut lanes = self.lanes();
+        let lane = lanes.get_mut(queue)?;
+        let jobs = lane.take();
+        if !jobs.is_empty() {
+            return Some(jobs);
+        }
+        lane.calls -= 1;
+        if lane.calls == 0 {
+            lanes.remove(queue);
+        }
+        None
+    }
+
+    async fn send(&self, queue: &Queue, jobs: Vec<Job>) {
+        let jobs = match <[Job; 1]>::try_from(jobs) {
+            Ok([alone]) => return self.send_alone(queue, alone).await,
+            Err(jobs) => jobs,
+        };
+        let (entries, mut replies): (Vec<Entry>, Vec<Reply>) = jobs.into_iter().unzip();
+        let body = together(&entries, &queue.url);
+        let Some(called) = self.call(queue, SEND_BATCH, &body, &mut replies).await else { return };
+        match called {
+            Ok(text) => acknowledge(queue, &text, replies),
+            Err(Failure::Refused(_)) => {
+                // One may be what is refused for all.
+                for job in entries.into_iter().zip(replies) {
+                    self.send_alone(queue, job).await;
+                }
+            }
+            Err(Failure::Failed(problem)) => {
+                for reply in replies {
+                    let _ = reply.send(Err(problem.clone()));
+                }
+            }
+        }
+    }
+
+    async fn send_alone(&self, queue: &Queue, (entry, mut reply): Job) {
+        let body = entry.alone(&queue.url);
+        let waiting = std::slice::from_mut(&mut reply);
+        let Some(called) = self.call(queue, SEND, &body, waiting).await else { return };
+        let _ = reply.send(called.map_err(Failure::problem).and_then(|text| {
+            let sent: Option<Sent> = serde_json::from_slice(&text).ok();
+            sent.map(|sent| sent.output()).ok_or_else(|| queue.unreadable())
+        }));
+    }
+
+    /// Makes a call, as long as anyone waits for its answer.
+    async fn call(
+        &self,
+        queue: &Queue,
+        action: &str,
+        body: &Value,
+        replies: &mut [Reply],
+    ) -> Option<Result<Vec<u8>, Failure>> {
+        let gone = async {
+            for reply in replies {
+                reply.closed().await;
+            }
+        };
+        let calling = queue.call(&self.client, action, body, self.clock.now());
+        let called = tokio::select! {
+            () = gone => return None,
+            called = self.clock.timeout(PATIENCE, calling) => called,
+        };
+        Some(called.unwrap_or_else(|_| {
+            let text = format!("{} did not answer for a minute", queue.place);
+            Err(Failure::Failed(Problem::broken(text)))
+        }))
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, HashMap<Arc<Queue>, Lane>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lane {
+    /// As many as one call may hold.
+    fn take(&mut self) -> Vec<Job> {
+        let (mut taken, mut size) = (Vec::new(), 0);
+        while taken.len() < MAX_ENTRIES
+            && let Some(job) = self.waiting.pop_front()
+        {
+            // An attempt that has ended while it waited is told nothing, and nothing of it is sent.
+            if job.1.is_closed() {
+                continue;
+            }
+            size += job.0.size;
+            if size > MAX_BYTES && !taken.is_empty() {
+                self.waiting.push_front(job);
+                break;
+            }
+            taken.push(job);
+        }
+        taken
+    }
+}
+
+/// Tells each attempt what the queue says of its event.
+fn acknowledge(queue: &Queue, text: &[u8], replies: Vec<Reply>) {
+    let answer: Option<Answer> = serde_json::from_slice(text).ok();
+    for (index, reply) in replies.into_iter().enumerate() {
+        let told = answer.as_ref().and_then(|answer| answer.of(index));
+        let _ = reply.send(match told {
+            Some(Ok(sent)) => Ok(sent.output()),
+            Some(Err(reason)) => {
+                Err(Problem::refused(format!("{} refused the event: {reason}", queue.place)))
+            }
+            None => Err(queue.unreadable()),
+        });
+    }
+}
+
+impl fmt::Debug for Lanes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lanes").finish_non_exhaustive()
+    }
+}

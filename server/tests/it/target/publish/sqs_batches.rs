@@ -1,0 +1,195 @@
+//! Events for one queue that are sent together.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::{
+    super::support::{executor, failed, open, serve, succeeded, target},
+    faults::{attempt, is_waited_for_within_the_timeout},
+    sqs::{ask, definition, queue, received, server},
+};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A call: what is asked for, and how much is sent.
+#[derive(Debug)]
+struct Call {
+    action: String,
+    messages: usize,
+    bytes: usize,
+}
+
+type Calls = Arc<Mutex<Vec<Call>>>;
+
+/// A server of which each queue takes all but what has `bad` in its text.
+async fn picky() -> (String, Calls) {
+    let calls = Calls::default();
+    let router = Router::new().route("/", post(answer)).with_state(calls.clone());
+    (format!("http://{}/1/orders", serve(router).await), calls)
+}
+
+/// A server that wants to be asked less.
+async fn busy() -> (String, Calls) {
+    let calls = Calls::default();
+    let refuse = async |calls: State<Calls>, headers: HeaderMap, body: Bytes| {
+        answer(calls, headers, body).await;
+        let kind = "com.amazonaws.sqs#RequestThrottled";
+        (StatusCode::BAD_REQUEST, json!({ "__type": kind, "message": "slow down" }).to_string())
+    };
+    let router = Router::new().route("/", post(refuse)).with_state(calls.clone());
+    (format!("http://{}/1/orders", serve(router).await), calls)
+}
+
+async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> String {
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let action = headers["x-amz-target"].to_str().unwrap().to_owned();
+    let entries = body["Entries"].as_array().cloned();
+    let messages = entries.clone().unwrap_or_else(|| vec![body.clone()]);
+    let size = |message: &Value| message["MessageBody"].as_str().unwrap().len();
+    let (messages, bytes) = (messages.len(), messages.iter().map(size).sum());
+    calls.lock().unwrap().push(Call { action, messages, bytes });
+    let Some(entries) = entries else {
+        return json!({ "MessageId": "alone" }).to_string();
+    };
+    let (mut successful, mut refused) = (Vec::new(), Vec::new());
+    for entry in &entries {
+        let id = &entry["Id"];
+        if entry["MessageBody"].as_str().unwrap().contains("bad") {
+            let (code, message) = ("InvalidMessageContents", "not this one");
+            refused
+                .push(json!({ "Id": id, "SenderFault": true, "Code": code, "Message": message }));
+        } else {
+            let number = entry["MessageAttributes"]["x-number"]["StringValue"].as_str();
+            successful.push(json!({ "Id": id, "MessageId": number.unwrap_or("none") }));
+        }
+    }
+    // In another order than they were sent in.
+    successful.reverse();
+    json!({ "Successful": successful, "Failed": refused }).to_string()
+}
+
+#[tokio::test]
+async fn each_event_of_a_call_has_its_own_end() {
+    let (queue, calls) = picky().await;
+    let executor = executor(open());
+    let targets: Vec<_> = (0..100)
+        .map(|number| {
+            let payload = if number % 7 == 0 { "bad" } else { "good" };
+            let headers = json!({ "x-number": number.to_string() });
+            target(definition(&queue, json!({ "payload": payload, "headers": headers })))
+        })
+        .collect();
+    let all = targets.iter().map(|target| attempt(&executor, target, "a-1", 1, LIMIT));
+    let mut alone = 0;
+    for (number, outcome) in join_all(all).await.into_iter().enumerate() {
+        if matches!(&outcome, carillon::target::Outcome::Succeeded { output }
+            if output["message_id"] == "alone")
+        {
+            alone += 1;
+        } else if number % 7 == 0 {
+            let (message, _) = failed(outcome);
+            assert_eq!(message, "127.0.0.1 refused the event: InvalidMessageContents not this one");
+        } else {
+            assert_eq!(succeeded(outcome)["message_id"], number.to_string());
+        }
+    }
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls.iter().map(|call| call.messages).sum::<usize>(), 100);
+    assert!(calls.iter().all(|call| call.messages <= 10), "{calls:?}");
+    let together = calls.iter().filter(|call| call.action == "AmazonSQS.SendMessageBatch");
+    assert_eq!(calls.len() - together.count(), alone);
+    assert!(calls.len() < 60, "{calls:?}");
+}
+
+#[tokio::test]
+async fn no_call_is_larger_than_a_queue_takes() {
+    let (queue, calls) = picky().await;
+    let executor = executor(open());
+    let target = target(definition(&queue, json!({ "payload": "x".repeat(250_000) })));
+    let all = (0..60).map(|_| attempt(&executor, &target, "a-1", 1, LIMIT));
+    join_all(all).await.into_iter().for_each(|outcome| drop(succeeded(outcome)));
+    let calls = calls.lock().unwrap();
+    assert!(calls.iter().all(|call| call.bytes <= 1024 * 1024), "{calls:?}");
+    assert!(calls.iter().any(|call| call.messages == 4), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_asked_too_often_is_not_asked_for_each_event_instead() {
+    let (queue, calls) = busy().await;
+    let (executor, target) = (executor(open()), target(definition(&queue, json!({}))));
+    let all = (0..100).map(|_| attempt(&executor, &target, "a-1", 1, LIMIT));
+    for outcome in join_all(all).await {
+        let (message, _) = failed(outcome);
+        assert_eq!(message, "127.0.0.1 answered 400 Bad Request: RequestThrottled slow down");
+    }
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls.iter().map(|call| call.messages).sum::<usize>(), 100);
+    assert!(calls.len() < 60, "{calls:?}");
+}
+
+#[tokio::test]
+async fn events_that_are_sent_together_lie_in_the_queue_once_each() {
+    for name in ["orders", "orders.fifo"] {
+        let sqs = server().await;
+        let queue = queue(&sqs, name, json!({})).await;
+        let (executor, target) = (executor(open()), target(definition(&queue, json!({}))));
+        let ids: Vec<String> = (0..100).map(|number| format!("event-{number}")).collect();
+        let all = ids.iter().map(|id| attempt(&executor, &target, id, 1, LIMIT));
+        let outcomes = join_all(all).await;
+        let shown: BTreeSet<String> = outcomes
+            .into_iter()
+            .map(|outcome| succeeded(outcome)["message_id"].as_str().unwrap().to_owned())
+            .collect();
+        let asked = json!({ "QueueUrl": queue, "AttributeNames": ["All"] });
+        let found = ask(&sqs, "GetQueueAttributes", asked).await;
+        assert_eq!(found["Attributes"]["ApproximateNumberOfMessages"], "100", "{name}");
+        assert_eq!(shown.len(), 100, "{name}");
+        let some = received(&sqs, &queue).await;
+        assert!(some.iter().all(|one| shown.contains(one["MessageId"].as_str().unwrap())));
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_large_for_the_queue_takes_none_of_the_others_with_it() {
+    let sqs = server().await;
+    let queue = queue(&sqs, "orders", json!({ "MaximumMessageSize": "4096" })).await;
+    let executor = executor(open());
+    let small = target(definition(&queue, json!({})));
+    let large = target(definition(&queue, json!({ "payload": "x".repeat(5_000) })));
+    let all = (0..50).map(|number| {
+        let target = if number % 10 == 3 { &large } else { &small };
+        let executor = &executor;
+        async move { attempt(executor, target, &format!("event-{number}"), 1, LIMIT).await }
+    });
+    for (number, outcome) in join_all(all).await.into_iter().enumerate() {
+        if number % 10 == 3 {
+            let (message, _) = failed(outcome);
+            assert!(message.contains("shorter than 4096 bytes"), "{message}");
+        } else {
+            succeeded(outcome);
+        }
+    }
+    let asked = json!({ "QueueUrl": queue, "AttributeNames": ["All"] });
+    let found = ask(&sqs, "GetQueueAttributes", asked).await;
+    assert_eq!(found["Attributes"]["ApproximateNumberOfMessages"], "45");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_waited_for_within_the_timeout() {
+    let sqs = server().await;
+    let queue = queue(&sqs, "orders", json!({})).await;
+    is_waited_for_within_the_timeout(&sqs, definition(&queue, json!({}))).await;
+}
