@@ -6,11 +6,11 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{AsyncView, heading, panel, table, when},
+    components::{AsyncView, heading, panel, silent_heading, table, when},
     data::use_load,
     model::{Forecast, Upcoming},
     route::Route,
-    state::use_address,
+    state::{use_address, use_session},
     time::Moment,
 };
 
@@ -47,8 +47,12 @@ fn draw(hour: &Forecast, at: Moment) -> AnyView {
     let list = if collisions.is_empty() {
         view! { <p class="muted">"No two schedules start in the same minute."</p> }.into_any()
     } else {
-        let headings =
-            vec![heading("Minute", ""), heading("Starts", "number"), heading("Schedules", "")];
+        let headings = vec![
+            heading("Minute", ""),
+            heading("Starts", "number"),
+            heading("Schedules", ""),
+            silent_heading("Actions"),
+        ];
         table("Collisions", "table", headings, collisions.into_any())
     };
     view! { {bars(&minutes, at)}{cut}{list} }.into_any()
@@ -104,12 +108,20 @@ fn row(minute: &Minute<'_>) -> AnyView {
             .into_any()
     };
     let links: Vec<_> = names.iter().take(20).map(link).collect();
+    // The form of one of them offers quieter minutes, and `H`.
+    let spread = names.keys().next_back().filter(|_| names.len() > 1 && use_session().edits());
+    let spread = spread.map(|(name, id)| {
+        let href = Route::EditSchedule((*id).to_owned()).path();
+        let label = format!("Spread: move {name} to a quieter minute");
+        view! { <a class="button" href=href aria-label=label>"Spread"</a> }.into_any()
+    });
     let more = (more > 0).then(|| format!(" and {more} more"));
     view! {
         <tr data-testid="collision-row">
             <td>{when(minute.at, None)}</td>
             <td class="number">{minute.fires.len()}</td>
             <td class="why-cell">{links}{more}</td>
+            <td class="actions-cell">{spread}</td>
         </tr>
     }
     .into_any()

@@ -18,7 +18,7 @@ use crate::{
     api,
     components::{AsyncView, Tab, live, panel},
     data::use_load,
-    model::Forecast,
+    model::{Forecast, ForecastHour},
     route::Route,
     state::{use_address, use_every, use_title},
     time::Moment,
@@ -57,6 +57,15 @@ fn Load() -> impl IntoView {
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);
+    // Until an hour is chosen, the busiest one is shown: that is where schedules collide.
+    let shown = Memo::new(move |_| {
+        let busiest = |week: &Forecast| {
+            let later =
+                |a: &&ForecastHour, b: &&ForecastHour| a.fires.cmp(&b.fires).then(b.at.cmp(&a.at));
+            week.hours.iter().max_by(later).map(|hour| hour.at)
+        };
+        chosen.get().or_else(|| week.with(busiest).flatten())
+    });
     let is_empty = Signal::derive(move || {
         week.with(|week| week.hours.iter().all(|hour| hour.fires == 0)).unwrap_or_default()
     });
@@ -69,9 +78,9 @@ fn Load() -> impl IntoView {
         >
             <div class="stack">
                 {panel("Starts in the next 7 days", (), week.draw(move |week| heat::heat(week, chosen)))}
-                {live(move || match chosen.get() {
+                {live(move || match shown.get() {
                     Some(at) => view! { <minutes::Minutes at=at/> }.into_any(),
-                    None => view! { <p class="muted">"Choose an hour: its minutes appear here, with the schedules that collide in them."</p> }.into_any(),
+                    None => ().into_any(),
                 })}
                 {week.draw(cut)}
             </div>
