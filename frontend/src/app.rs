@@ -112,7 +112,7 @@ fn Pages() -> impl IntoView {
 fn page(route: Option<Route>) -> AnyView {
     let Some(route) = route else {
         #[cfg(debug_assertions)]
-        if leptos::prelude::window().location().pathname().is_ok_and(|path| path == "/gallery") {
+        if window().location().pathname().is_ok_and(|path| path == "/gallery") {
             return view! { <pages::Gallery/> }.into_any();
         }
         return view! { <pages::NotFound/> }.into_any();

@@ -20,10 +20,9 @@ pub(super) fn Paused(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
         load.with(|schedule| schedule.row.version)?;
         Some(api::paused_fires(id.clone(), SHOWN))
     });
-    let rows = fires.draw(move |fires| rows(fires, zone.get()));
+    let rows = move || fires.draw(move |fires| rows(fires, zone.get()));
     let note = view! { <span class="muted">"no rows of the ledger yet"</span> };
-    let content =
-        view! { <AsyncView loading=fires.loading what="the fires of the pause">{rows}</AsyncView> };
+    let content = view! { <AsyncView loading=fires.loading what="the fires of the pause">{rows()}</AsyncView> };
     panel("In this pause", note, content)
 }
 

@@ -69,7 +69,10 @@ impl Look<'_> {
         let mut new = judge::clock_changes(&touched, self.rules, &scopes, self.now);
         let known = notes::known(store, &new).await?;
         new.retain(|one| !known.contains(&(one.rule_id, one.occurrence.clone())));
-        self.write(Plan { new, ..Plan::default() }, None).await?;
+        if !self.write(Plan { new, ..Plan::default() }, None).await? {
+            // The term is over: the next one looks at this page again.
+            return Ok(());
+        }
         let is_full = u64::try_from(page.len()).is_ok_and(|count| count >= PAGE);
         walk.after = page.last().map(|row| row.id).filter(|_| is_full);
         if walk.after.is_none() {

@@ -318,6 +318,7 @@ async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: T
         let change = |row: &mut entity::schedule::Model| {
             (row.name, row.zone) = (name.to_owned(), zone.to_owned());
             row.expressions = Strings(vec![expression.to_owned()]);
+            row.end_at = None;
         };
         watch.schedule(change).await;
     }
