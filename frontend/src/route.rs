@@ -154,11 +154,16 @@ impl Route {
 
     /// The place narrowed by a query; what is empty is left out.
     pub(crate) fn narrowed(&self, query: &[(&str, &str)]) -> String {
+        HERE.with_borrow(|scope| self.narrowed_in(scope, query))
+    }
+
+    /// The same in a scope.
+    pub(crate) fn narrowed_in(&self, scope: &Scope, query: &[(&str, &str)]) -> String {
         let pair = |(name, value): &(&str, &str)| {
             (!value.is_empty()).then(|| format!("{name}={}", encode_uri_component(value)))
         };
         let pairs: Vec<String> = query.iter().filter_map(pair).collect();
-        let path = self.path();
+        let path = self.path_in(scope);
         if pairs.is_empty() { path } else { format!("{path}?{}", pairs.join("&")) }
     }
 }

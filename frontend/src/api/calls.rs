@@ -236,9 +236,9 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
-/// What went wrong in the last day.
-pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
-    let variables = operations::problems::Variables { namespace: within(namespace), since: None };
+/// What went wrong since an instant of the last 30 days, or in the last day.
+pub(crate) fn problems(namespace: String, since: Option<Moment>) -> Ask<Vec<WorkProblem>> {
+    let variables = operations::problems::Variables { namespace: within(namespace), since };
     Ask::new::<operations::Problems>(variables)
 }
 

@@ -2,8 +2,9 @@
 //! phone the bar below. It knows the address and the session, so that components need not.
 //!
 //! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
-//! - `header`: namespace, breadcrumb, connection, clock, person
+//! - `header`: namespace, breadcrumb, range, connection, clock, person
 //! - `namespaces`: which namespace one looks into
+//! - `ranges`: which range of time a page shows
 //! - `zones`: whose clock times are shown on
 //! - `person`: theme, keys, signing out
 //! - `tallies`: what the rail counts beside its pages
@@ -21,6 +22,7 @@ mod palette;
 mod person;
 mod phone_bar;
 mod rail;
+mod ranges;
 mod shortcut_keys;
 mod tallies;
 mod zones;

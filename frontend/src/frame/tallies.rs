@@ -97,7 +97,8 @@ pub(crate) fn provide_counts() {
     let tallies = use_load(move || {
         namespace.get().map(|namespace| api::tallies(namespace, session.health_of()))
     });
-    let problems = use_load(move || namespace.get().map(api::problems));
+    let problems =
+        use_load(move || namespace.get().map(|namespace| api::problems(namespace, None)));
     use_every(LOOK, move || {
         if !document().hidden() && namespace.with_untracked(Option::is_some) {
             tallies.loading.refresh();
