@@ -139,6 +139,55 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await expect(page).toHaveURL(/\/ns\/pier\/schedules\//);
 });
 
+test("what is made in all namespaces is listed, and leads into its own", async ({ page, server, admin }) => {
+  const module = (place: string) => `
+module: ${place}
+namespace: ${place}
+calendars:
+  ${place}-closed: { mode: exclude, dates: ["2030-01-01"] }
+groups:
+  ${place}-berths: 2
+alert_channels:
+  ${place}-hook: { kind: webhook, url: "https://hooks.invalid/" }
+alert_rules:
+  ${place}-fails: { on: [failed], channels: [${place}-hook] }
+schedules:
+  ${place}-bell: { when: "0 4 1 1 *", task: { target: { noop: {} } } }
+`;
+  for (const place of ["dock", "basin"]) {
+    server.cli(["namespace", "create", place]);
+    deploy(server, place, module(place));
+  }
+  await page.goto("/all/calendars");
+  await signIn(page, admin);
+  const pages: [string, string, string, string][] = [
+    ["calendars", "calendar-row", "dock-closed", "basin-closed"],
+    ["groups", "group-row", "dock-berths", "basin-berths"],
+    ["workflows", "workflow-row", "dock-bell", "basin-bell"],
+    ["modules", "module-row", "dock", "basin"],
+    ["settings/alerts", "rule-row", "dock-fails", "basin-fails"],
+    ["settings/alerts?tab=channels", "channel-row", "dock-hook", "basin-hook"],
+  ];
+  for (const [path, row, dock, basin] of pages) {
+    await page.goto(`/all/${path}`);
+    const rows = page.getByTestId(row);
+    for (const [place, name] of [["dock", dock], ["basin", basin]] as const) {
+      const one = rows.filter({ has: page.getByRole("rowheader", { name }) });
+      await expect(one.getByRole("cell", { name: place, exact: true }), `${path}, ${name}`).toBeVisible();
+    }
+  }
+  for (const path of ["alerts", "backfills", "settings/alerts?tab=deliveries"]) {
+    await page.goto(`/all/${path}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page).toHaveURL(new RegExp(`/all/${path.replace("?", "\\?")}$`));
+    await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0);
+  }
+  await page.goto("/all/calendars");
+  await page.getByRole("link", { name: "basin-closed" }).click();
+  await expect(page).toHaveURL(/\/ns\/basin\/calendars\//);
+  await expect(page.getByRole("heading", { name: "basin-closed" })).toBeVisible();
+});
+
 test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   server.cli(["trigger", "frame-one"]);

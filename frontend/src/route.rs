@@ -141,6 +141,11 @@ impl Route {
         format!("{}{}", scope.path(), self.within())
     }
 
+    /// The address of the page in a namespace: what a list across all of them leads to.
+    pub(crate) fn path_at(&self, namespace: &str) -> String {
+        self.path_in(&Scope::One(namespace.to_owned()))
+    }
+
     /// The place at a path, if there is one: the scope that it names, and the page.
     pub(crate) fn parse(path: &str) -> Option<(Option<Scope>, Self)> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

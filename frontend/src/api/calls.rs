@@ -96,7 +96,10 @@ pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<Over
 
 /// What the rail counts.
 pub(crate) fn tallies(namespace: String, health_of: Option<String>) -> Ask<Tallies> {
-    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace, health_of })
+    Ask::new::<operations::Tallies>(operations::tallies::Variables {
+        namespace: within(namespace),
+        health_of,
+    })
 }
 
 pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {

@@ -52,6 +52,8 @@ pub(crate) fn AlertRules() -> impl IntoView {
         let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
             "" => rule("button button-primary"),
+            // It is made in one namespace, by a dialog that names none.
+            "channels" if address.is_across() => rule("button"),
             // A channel that was tested is there to be told by.
             "channels" => view! { {rule("button")}{channel()} }.into_any(),
             _ => return None,

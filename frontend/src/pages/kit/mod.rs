@@ -4,18 +4,21 @@
 //! - `asked`: a dialog about a row
 //! - `once`: what is shown a single time, and passwords for others
 //! - `restored`: the note above a form with what was typed before
+//! - `places`: where rows lie
 //! - `controls`: check boxes, tabs, hints
 
 mod asked;
 mod controls;
 mod form;
 mod once;
+mod places;
 mod restored;
 
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use once::{copy_button, new_password, shown_once};
+pub(super) use places::{place_cell, placed};
 pub(super) use restored::restored;
 
 use leptos::prelude::*;
@@ -27,7 +30,7 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The namespace that one looks into. These pages are of one: across all of them one is led to the one that one was in
+/// The namespace that one looks into, for a page of one: across all of them one is led to the one that one was in
 /// last, and the header says so.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());

@@ -5,7 +5,7 @@
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
 //!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
 //! - `days`: the days that a statement touches; `live`: those in which something can be alive
-//! - `page`, `total`: lists; `changes`: wakes who follows them
+//! - `page`, `total`: lists; `within`: the namespaces that they are read from; `changes`: wakes who follows them
 //! - `searching`: how long somebody may have the database look for something
 //! - `error`, `writes`: what went wrong, and whether the database takes what is written
 //! - `faults`: what a simulation does to a store; `sizes`: how much there is
@@ -28,4 +28,5 @@ pub(super) mod primary;
 pub(super) mod searching;
 pub(super) mod sizes;
 pub(super) mod total;
+pub mod within;
 pub(super) mod writes;

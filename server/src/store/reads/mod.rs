@@ -6,7 +6,6 @@
 //! - `schedules`: the list with its filters
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
 //! - `sorted`: pages in the order of a number
-//! - `within`: one namespace, several, or all
 //! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
 //! - `backfills`: orders for the past, how far they are
 //! - `batches`: the rows of many keys at once
@@ -43,4 +42,5 @@ pub mod search;
 pub mod sorted;
 pub mod stats;
 pub mod tally;
-pub mod within;
+
+pub use super::db::within;
