@@ -70,6 +70,19 @@ export async function signIn(page: Page, person: Person): Promise<void> {
   await expect(page.getByRole("button", { name: /^You:/ })).toBeVisible();
 }
 
+/** Opens the header's choice of a range of time. */
+export async function openRanges(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Range of time/ }).click();
+  await expect(page.getByLabel("Until", { exact: true })).toBeVisible();
+}
+
+/** Chooses a range of time by its words in the header. */
+export async function chooseRange(page: Page, words: string): Promise<void> {
+  await openRanges(page);
+  await page.getByRole("banner").getByRole("link", { name: words, exact: true }).click();
+  await expect(page.getByRole("button", { name: `Range of time: ${words}` })).toBeVisible();
+}
+
 /** Goes to a tab of the schedule's page. */
 export async function openTab(page: Page, name: string): Promise<void> {
   const tabs = page.getByRole("navigation", { name: "Parts of the schedule" });

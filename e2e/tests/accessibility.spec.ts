@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
 import { Server } from "../support/server.ts";
-import { expect, openTab, signIn, test } from "../support/test.ts";
+import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** One of everything that a page can show. */
@@ -100,6 +100,9 @@ for (const theme of themes) {
         await page.goto("/runs?state=failed");
         await expect(page.getByTestId("run-row").first()).toBeVisible();
         await hasNoViolations(page, `runs, ${look}`);
+        await openRanges(page);
+        await hasNoViolations(page, `choice of a range, ${look}`);
+        await page.keyboard.press("Escape");
         // The list moves on while one points at it; the address of a row stays.
         const run = page.getByTestId("run-row").first().getByRole("link").first();
         await page.goto((await run.getAttribute("href")) ?? "");

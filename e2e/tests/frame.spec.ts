@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, signIn, test } from "../support/test.ts";
+import { chooseRange, expect, openRanges, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
@@ -139,6 +139,55 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await expect(page).toHaveURL(/\/ns\/pier\/schedules\//);
 });
 
+test("what is made in all namespaces is listed, and leads into its own", async ({ page, server, admin }) => {
+  const module = (place: string) => `
+module: ${place}
+namespace: ${place}
+calendars:
+  ${place}-closed: { mode: exclude, dates: ["2030-01-01"] }
+groups:
+  ${place}-berths: 2
+alert_channels:
+  ${place}-hook: { kind: webhook, url: "https://hooks.invalid/" }
+alert_rules:
+  ${place}-fails: { on: [failed], channels: [${place}-hook] }
+schedules:
+  ${place}-bell: { when: "0 4 1 1 *", task: { target: { noop: {} } } }
+`;
+  for (const place of ["dock", "basin"]) {
+    server.cli(["namespace", "create", place]);
+    deploy(server, place, module(place));
+  }
+  await page.goto("/all/calendars");
+  await signIn(page, admin);
+  const pages: [string, string, string, string][] = [
+    ["calendars", "calendar-row", "dock-closed", "basin-closed"],
+    ["groups", "group-row", "dock-berths", "basin-berths"],
+    ["workflows", "workflow-row", "dock-bell", "basin-bell"],
+    ["modules", "module-row", "dock", "basin"],
+    ["settings/alerts", "rule-row", "dock-fails", "basin-fails"],
+    ["settings/alerts?tab=channels", "channel-row", "dock-hook", "basin-hook"],
+  ];
+  for (const [path, row, dock, basin] of pages) {
+    await page.goto(`/all/${path}`);
+    const rows = page.getByTestId(row);
+    for (const [place, name] of [["dock", dock], ["basin", basin]] as const) {
+      const one = rows.filter({ has: page.getByRole("rowheader", { name }) });
+      await expect(one.getByRole("cell", { name: place, exact: true }), `${path}, ${name}`).toBeVisible();
+    }
+  }
+  for (const path of ["alerts", "backfills", "settings/alerts?tab=deliveries"]) {
+    await page.goto(`/all/${path}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page).toHaveURL(new RegExp(`/all/${path.replace("?", "\\?")}$`));
+    await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0);
+  }
+  await page.goto("/all/calendars");
+  await page.getByRole("link", { name: "basin-closed" }).click();
+  await expect(page).toHaveURL(/\/ns\/basin\/calendars\//);
+  await expect(page.getByRole("heading", { name: "basin-closed" })).toBeVisible();
+});
+
 test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   server.cli(["trigger", "frame-one"]);
@@ -148,7 +197,7 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(rows.first()).toBeVisible();
   await page.goto("/ns/default/runs?q=schedule:frame-one&until=2020-01-01T00:00:00Z");
   await expect(page.getByText("No run fits the search.")).toBeVisible();
-  await page.getByLabel("Range of time").selectOption({ label: "Last 7 days" });
+  await chooseRange(page, "Last 7 days");
   await expect(page).toHaveURL(/range=7d/);
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
@@ -160,6 +209,51 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(page).toHaveURL(/\/ledger\?range=7d$/);
   await rail.getByRole("link", { name: "Metrics" }).click();
   await expect(page).toHaveURL(/\/metrics\?range=7d$/);
+});
+
+test("a range is chosen in the header by keys, narrows the list, and stays on the next page", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "frame", MODULE);
+  server.cli(["trigger", "frame-two"]);
+  await page.goto("/ns/default/runs?q=schedule:frame-two");
+  await signIn(page, admin);
+  const rows = page.getByTestId("run-row");
+  await expect(rows.first()).toBeVisible();
+  const ranges = page.getByRole("button", { name: /^Range of time/ });
+  await expect(ranges).toHaveAccessibleName("Range of time: Any time");
+
+  // What lies between two instants of 2020, and then the last hour.
+  await openRanges(page);
+  await page.getByLabel("From", { exact: true }).fill("2020-01-01T00:00");
+  await page.getByLabel("Until", { exact: true }).fill("2020-01-02T00:00");
+  await expect(page).toHaveURL(/from=(2019|2020)-.*until=2020-/);
+  await expect(page.getByText("No run fits the search.")).toBeVisible();
+  await expect(ranges).toHaveAccessibleName(/Wed 1 Jan 2020 00:00 – Thu 2 Jan 2020 00:00/);
+  await page.keyboard.press("Escape");
+  await expect(ranges).toBeFocused();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/runs\?q=schedule%3Aframe-two&range=1h$/);
+  await expect(ranges).toHaveAccessibleName("Range of time: Last hour");
+  await expect(ranges).toBeFocused();
+  await expect(rows.first()).toBeVisible();
+  await page.reload();
+  await expect(ranges).toHaveAccessibleName("Range of time: Last hour");
+
+  const rail = page.getByRole("navigation", { name: "Main" });
+  await rail.getByRole("link", { name: "Overview" }).click();
+  await expect(page).toHaveURL(/\/ns\/default\?range=1h$/);
+  await expect(ranges).toHaveAccessibleName("Range of time: Last hour");
+  await rail.getByRole("link", { name: "Ledger" }).click();
+  await expect(page).toHaveURL(/\/ledger\?range=1h$/);
+  await rail.getByRole("link", { name: "Schedules" }).click();
+  await expect(page).toHaveURL(/\/schedules$/);
+  await expect(ranges).toHaveCount(0);
 });
 
 test("a query is text and chips, is completed, and is kept in the address", async ({

@@ -1,4 +1,4 @@
-import { expect, openTab, signIn, test } from "../support/test.ts";
+import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
@@ -64,6 +64,13 @@ for (const width of [390, 320]) {
         await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
         await fits(path);
       }
+      await openRanges(page);
+      const menu = (await page.locator(".header-range .menu-body").boundingBox())!;
+      expect.soft(menu.x, "the choice of a range begins").toBeGreaterThanOrEqual(0);
+      expect.soft(menu.x + menu.width, "the choice of a range ends").toBeLessThanOrEqual(width);
+      await fits("choice of a range");
+      await page.getByRole("banner").getByRole("link", { name: "Last 7 days" }).click();
+      await expect(page).toHaveURL(/range=7d/);
     });
   });
 }

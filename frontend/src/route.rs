@@ -141,6 +141,11 @@ impl Route {
         format!("{}{}", scope.path(), self.within())
     }
 
+    /// The address of the page in a namespace: what a list across all of them leads to.
+    pub(crate) fn path_at(&self, namespace: &str) -> String {
+        self.path_in(&Scope::One(namespace.to_owned()))
+    }
+
     /// Parses a path: the scope that it names, if any, and the page.
     pub(crate) fn parse(path: &str) -> Option<(Option<Scope>, Self)> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -154,11 +159,16 @@ impl Route {
 
     /// The address with a query string; empty values are left out.
     pub(crate) fn narrowed(&self, query: &[(&str, &str)]) -> String {
+        HERE.with_borrow(|scope| self.narrowed_in(scope, query))
+    }
+
+    /// The same in a scope.
+    pub(crate) fn narrowed_in(&self, scope: &Scope, query: &[(&str, &str)]) -> String {
         let pair = |(name, value): &(&str, &str)| {
             (!value.is_empty()).then(|| format!("{name}={}", encode_uri_component(value)))
         };
         let pairs: Vec<String> = query.iter().filter_map(pair).collect();
-        let path = self.path();
+        let path = self.path_in(scope);
         if pairs.is_empty() { path } else { format!("{path}?{}", pairs.join("&")) }
     }
 }

@@ -96,7 +96,10 @@ pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<Over
 
 /// The counts that the rail shows.
 pub(crate) fn tallies(namespace: String, health_of: Option<String>) -> Ask<Tallies> {
-    Ask::new::<operations::Tallies>(operations::tallies::Variables { namespace, health_of })
+    Ask::new::<operations::Tallies>(operations::tallies::Variables {
+        namespace: within(namespace),
+        health_of,
+    })
 }
 
 pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
@@ -236,9 +239,9 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
-/// What failed in the last day.
-pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
-    let variables = operations::problems::Variables { namespace: within(namespace), since: None };
+/// What went wrong since an instant of the last 30 days, or in the last day.
+pub(crate) fn problems(namespace: String, since: Option<Moment>) -> Ask<Vec<WorkProblem>> {
+    let variables = operations::problems::Variables { namespace: within(namespace), since };
     Ask::new::<operations::Problems>(variables)
 }
 

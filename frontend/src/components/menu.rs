@@ -43,7 +43,13 @@ pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyVi
         if target.is_some_and(|target| {
             target.closest("a[href], [data-closes]").is_ok_and(|link| link.is_some())
         }) {
+            let focused = document().active_element();
             open.set(false);
+            // The focus would be lost with what is hidden.
+            if let Some(button) = button.get_untracked().filter(|_| holds(focused.map(Into::into)))
+            {
+                let _hidden = button.focus();
+            }
         }
     };
     // The name contains the visible text, for users of voice control.

@@ -1,9 +1,9 @@
-//! The header: the current page, the live connection, the clock of all times, the user.
+//! The header: where one is, which range of time is shown, whether events flow, whose clock counts, who one is.
 
 use leptos::prelude::*;
 
 use super::{
-    connection::Connection, hold, namespaces, palette::Palette, person, rail::PAGES,
+    connection::Connection, hold, namespaces, palette::Palette, person, rail::PAGES, ranges,
     shortcut_keys::ShortcutKeys, zones,
 };
 use crate::{
@@ -19,6 +19,7 @@ pub(crate) fn Header() -> impl IntoView {
             {namespaces::picker()}
             {breadcrumb()}
             <Palette/>
+            {ranges::picker()}
             <div class="header-tools">
                 <Connection/>
                 {hold::button()}

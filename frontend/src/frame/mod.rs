@@ -1,10 +1,11 @@
 //! The frame around every page: the rail with the pages, the header with the current page and clock, and on a phone
 //! the bar at the bottom. It knows the address and the session, so that components need not.
 //!
-//! - `rail`: the pages, group by group; a page that is not in it can be reached only by a link
-//! - `header`: namespace, breadcrumb, connection, clock, person
-//! - `namespaces`: the namespace that is shown
-//! - `zones`: the clock on which times are shown
+//! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
+//! - `header`: namespace, breadcrumb, range, connection, clock, person
+//! - `namespaces`: which namespace one looks into
+//! - `ranges`: which range of time a page shows
+//! - `zones`: whose clock times are shown on
 //! - `person`: theme, keys, signing out
 //! - `tallies`: the counts that the rail shows beside its pages
 //! - `phone_bar`: the pages on a phone
@@ -21,6 +22,7 @@ mod palette;
 mod person;
 mod phone_bar;
 mod rail;
+mod ranges;
 mod shortcut_keys;
 mod tallies;
 mod zones;

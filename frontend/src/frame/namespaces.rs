@@ -7,7 +7,7 @@ use crate::{
     components::{Glyph, icon, live, menu},
     data::use_load,
     route::{Route, Scope},
-    state::use_address,
+    state::{range_query, use_address},
 };
 
 /// The picker. It leads to the same page of the other namespace; a page of one item leads to its list.
@@ -20,10 +20,12 @@ pub(super) fn picker() -> AnyView {
     let list = live(move || {
         let care = address.route().map_or(Route::Overview, |route| route.care());
         let here = address.scope();
+        let range = range_query(address, &care);
+        let range: Vec<_> = range.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let link = |scope: Scope| {
             let current = (here.as_ref() == Some(&scope)).then_some("true");
             let words = scope_words(Some(scope.clone()));
-            view! { <li><a href=care.path_in(&scope) aria-current=current>{words}</a></li> }
+            view! { <li><a href=care.narrowed_in(&scope, &range) aria-current=current>{words}</a></li> }
                 .into_any()
         };
         let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());

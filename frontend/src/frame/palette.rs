@@ -12,7 +12,7 @@ use crate::{
     data::{self, Actor, use_actor, use_load},
     model::{Place, ScheduleState},
     route::Route,
-    state::{Address, Said, use_address, use_session},
+    state::{Address, Said, ranged_path, use_address, use_session},
 };
 
 const FOUND: usize = 6;
@@ -78,7 +78,7 @@ fn content(open: RwSignal<bool>) -> AnyView {
         let page = |words: &str, route: &Route| Line {
             words: words.to_owned(),
             hint: "Go to",
-            act: Act::Go(route.path()),
+            act: Act::Go(ranged_path(address, route)),
         };
         lines.extend(
             PAGES

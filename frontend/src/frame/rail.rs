@@ -6,7 +6,7 @@ use super::tallies::{Counted, count_of};
 use crate::{
     components::{Glyph, icon, icon_button, live},
     route::Route,
-    state::{Address, use_address, use_remembered},
+    state::{ranged_path, use_address, use_remembered},
 };
 
 /// The purpose of a page.
@@ -41,26 +41,9 @@ pub(super) struct Entry {
     pub(super) glyph: Glyph,
     /// The key that leads there after `g`.
     pub(super) key: &'static str,
-    /// Whether it shows a range of time, which is carried over from one such page to the next.
-    has_range: bool,
     /// The count that is shown beside it.
     counted: Option<Counted>,
 }
-
-impl Entry {
-    /// The link's target; tracked.
-    fn href(&self, address: Address) -> String {
-        if !self.has_range {
-            return self.route.path();
-        }
-        let range = RANGE.map(|name| (name, address.query(name)));
-        let range = range.each_ref().map(|(name, value)| (*name, value.as_str()));
-        self.route.narrowed(&range)
-    }
-}
-
-/// The parameters of an address that determine a page's range of time.
-const RANGE: [&str; 3] = ["range", "from", "until"];
 
 /// The pages, in the order of the rail.
 pub(super) const PAGES: &[Entry] = &[
@@ -68,8 +51,8 @@ pub(super) const PAGES: &[Entry] = &[
         page(Group::Now, Route::Overview, "Overview", Glyph::Gauge, "o"),
         Counted::SchedulesInTrouble,
     ),
-    ranged(counting(page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"), Counted::LiveRuns)),
-    ranged(page(Group::Now, Route::Ledger, "Ledger", Glyph::List, "j")),
+    counting(page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"), Counted::LiveRuns),
+    page(Group::Now, Route::Ledger, "Ledger", Glyph::List, "j"),
     counting(page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"), Counted::OpenAlerts),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
     page(Group::Plan, Route::Upcoming, "Upcoming", Glyph::Grid, "u"),
@@ -78,10 +61,10 @@ pub(super) const PAGES: &[Entry] = &[
     page(Group::Build, Route::Workflows, "Workflows", Glyph::Flow, "w"),
     page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "l"),
     page(Group::Build, Route::Modules, "Modules", Glyph::Box, "m"),
-    ranged(page(Group::Operate, Route::Metrics, "Metrics", Glyph::Bars, "g")),
+    page(Group::Operate, Route::Metrics, "Metrics", Glyph::Bars, "g"),
     counting(page(Group::Operate, Route::Health, "Health", Glyph::Pulse, "h"), Counted::Findings),
     page(Group::Operate, Route::Cluster, "Cluster", Glyph::Server, "c"),
-    ranged(page(Group::Operate, Route::Audit, "Audit", Glyph::Eye, "d")),
+    page(Group::Operate, Route::Audit, "Audit", Glyph::Eye, "d"),
     page(Group::Settings, Route::Profile, "Profile", Glyph::Person, "i"),
     page(Group::Settings, Route::People, "People and roles", Glyph::People, "p"),
     page(Group::Settings, Route::Tokens, "Tokens and sessions", Glyph::Key, "t"),
@@ -98,12 +81,7 @@ const fn page(
     glyph: Glyph,
     key: &'static str,
 ) -> Entry {
-    Entry { group, route, words, glyph, key, has_range: false, counted: None }
-}
-
-const fn ranged(mut page: Entry) -> Entry {
-    page.has_range = true;
-    page
+    Entry { group, route, words, glyph, key, counted: None }
 }
 
 const fn counting(mut page: Entry, counted: Counted) -> Entry {
@@ -162,7 +140,7 @@ pub(super) fn link(page: &'static Entry) -> AnyView {
         };
         view! {
             <li>
-                <a href=move || page.href(address) aria-current=current title=page.words>
+                <a href=move || ranged_path(address, &page.route) aria-current=current title=page.words>
                     {icon(page.glyph)}<span>{page.words}</span>{page.counted.map(count_of)}
                 </a>
             </li>

@@ -8,7 +8,7 @@ use super::rail::PAGES;
 use crate::{
     components::{Dialog, Glyph, icon_button},
     route::Route,
-    state::{is_typing, use_address, use_keys, use_session},
+    state::{is_typing, ranged_path, use_address, use_keys, use_session},
     time::Moment,
 };
 
@@ -33,7 +33,7 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
     let open = RwSignal::new(false);
     let (address, session, keys) = (use_address(), use_session(), use_keys());
     let prefix = StoredValue::new(0);
-    let go = move |route: Route| address.go(&route.path());
+    let go = move |route: Route| address.go(&untrack(|| ranged_path(address, &route)));
     let listener = window_event_listener(ev::keydown, move |event| {
         if !untrack(|| keys.are_on()) || is_typing(&event) {
             return;

@@ -13,6 +13,7 @@ use crate::time::Moment;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Alert {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) kind: AlertKind,
     pub(crate) rule: Option<RuleRef>,
     pub(crate) schedule: Option<ScheduleRef>,
@@ -54,6 +55,7 @@ impl Row for Alert {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AlertRule {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) enabled: bool,
     pub(crate) on: Vec<AlertEvent>,
@@ -93,6 +95,7 @@ pub(crate) struct Quiet {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct AlertChannel {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) kind: AlertChannelKind,
     pub(crate) origin: Option<String>,
@@ -124,6 +127,7 @@ pub(crate) struct PastMessage {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Notification {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) state: NotificationState,
     pub(crate) subject: String,
     pub(crate) alerts: i64,

@@ -13,6 +13,7 @@ use crate::time::Moment;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Backfill {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) schedule: Option<ScheduleRef>,
     pub(crate) from: Moment,
     pub(crate) to: Moment,

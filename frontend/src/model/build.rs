@@ -13,6 +13,7 @@ use crate::time::Moment;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Group {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) max_runs: i64,
     pub(crate) version: i64,
@@ -53,6 +54,7 @@ impl GroupRun {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkflowRow {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) version: i64,
     pub(crate) module: Option<String>,
@@ -131,6 +133,7 @@ pub(crate) struct WorkflowVersion {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Module {
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) schedules: i64,
     pub(crate) workflows: i64,

@@ -10,6 +10,7 @@ use crate::time::Moment;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Calendar {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) mode: CalendarMode,
     pub(crate) version: i64,
@@ -41,6 +42,7 @@ pub(crate) struct Window {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CalendarUser {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) timing: ZoneRef,
     pub(crate) calendars: Vec<Named>,

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     route::Route,
-    state::{Address, use_address},
+    state::{Address, range_query, ranged_path, use_address},
 };
 
-/// The parameters that a page keeps in its address, to read and to change.
+/// The parameters that a page keeps in its address, to read and to change. Its range of time stays as it is.
 #[derive(Clone, Copy)]
 pub(super) struct Filters {
     address: Address,
@@ -34,6 +34,16 @@ impl Filters {
         self.address
     }
 
+    /// Whether anything narrows the page beside its range; tracked.
+    pub(super) fn is_narrowed(self) -> bool {
+        self.names.iter().any(|name| self.some(name).is_some())
+    }
+
+    /// The page without what narrows it, in the same range; tracked.
+    pub(super) fn cleared(self) -> String {
+        self.route.with_value(|route| ranged_path(self.address, route))
+    }
+
     /// Changes values without adding to the history. The list returns to its first page.
     pub(super) fn set(self, changes: &[(&str, &str)]) {
         let to = untrack(|| self.href(changes));
@@ -48,9 +58,12 @@ impl Filters {
         };
         let values: Vec<String> = self.names.iter().map(value).collect();
         let known = self.names.iter().copied().zip(values.iter().map(String::as_str));
+        let route = self.route.get_value();
+        let range = range_query(self.address, &route);
+        let range = range.iter().map(|(name, value)| (*name, value.as_str()));
         // Cursors, and other parameters that a page does not keep when a filter changes.
         let passing = changes.iter().copied().filter(|(name, _)| !self.names.contains(name));
-        let query: Vec<(&str, &str)> = known.chain(passing).collect();
-        self.route.get_value().narrowed(&query)
+        let query: Vec<(&str, &str)> = known.chain(range).chain(passing).collect();
+        route.narrowed(&query)
     }
 }

@@ -27,7 +27,6 @@ mod overview;
 mod parts;
 mod people;
 mod profile;
-mod range;
 mod run;
 mod runs;
 mod schedule;

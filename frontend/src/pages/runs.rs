@@ -8,7 +8,6 @@ use super::{
     cursors,
     filters::{Filters, use_filters},
     place,
-    range::{Range, range_picker},
 };
 use crate::{
     api::{self, RunQuery},
@@ -16,11 +15,11 @@ use crate::{
     data::{Feed, use_feed, use_listing},
     model::{Place, RunSortField, RunState},
     route::Route,
-    state::{use_every, use_title},
+    state::{use_every, use_range, use_title},
 };
 
 const SIZE: usize = 50;
-const NAMES: [&str; 6] = ["state", "q", "range", "from", "until", "sort"];
+const NAMES: [&str; 3] = ["state", "q", "sort"];
 /// How often a searched or sorted list is loaded again: only the server knows which runs are in it, and where.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -90,7 +89,7 @@ fn order_picker(filters: Filters) -> AnyView {
 pub(crate) fn Runs() -> impl IntoView {
     use_title(|| "Runs".to_owned());
     let filters = use_filters(Route::Runs, &NAMES);
-    let range = Range::new(filters, "all");
+    let range = use_range(&Route::Runs);
     let address = filters.address();
     let runs = use_listing(SIZE, move || {
         let (after, before) = range.bounds();
@@ -152,7 +151,6 @@ pub(crate) fn Runs() -> impl IntoView {
                 loading=runs.load.loading
                 search=Callback::new(move |text: String| filters.set(&[("q", &text)]))
             />
-            {range_picker(range)}
             {order_picker(filters)}
         </search>
         <AsyncView

@@ -66,7 +66,12 @@ impl Address {
 
     /// The address of this page with some values of the query changed; empty values are removed.
     pub(crate) fn with(self, changes: &[(&str, &str)]) -> String {
-        let (path, query) = untrack(|| (self.path.get(), self.query.get()));
+        untrack(|| self.href(changes))
+    }
+
+    /// The same for a link; tracked.
+    pub(crate) fn href(self, changes: &[(&str, &str)]) -> String {
+        let (path, query) = (self.path.get(), self.query.get());
         let Ok(params) = UrlSearchParams::new_with_str(&query) else { return path };
         for (name, value) in changes {
             if value.is_empty() { params.delete(name) } else { params.set(name, value) }

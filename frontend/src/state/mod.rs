@@ -12,9 +12,10 @@
 //! - `keys`: whether single-key shortcuts are enabled
 //! - `notices`: messages about recent events, shown once and read aloud
 //! - `memory`: the browser's storage
-//! - `press`: whether a pointer is pressed
-//! - `rows`: a list into which events are merged
-//! - `hold`: holds live lists still
+//! - `press`: whether a pointer is held down
+//! - `range`: the range of time that a page shows
+//! - `rows`: a list that events merge into
+//! - `hold`: live lists held still
 //! - `held`: a value of any type behind a pointer
 //! - `throttle`: many calls, one action
 //! - `remembered`: a choice that outlives the page
@@ -32,6 +33,7 @@ mod keys;
 mod memory;
 mod notices;
 mod press;
+mod range;
 mod remembered;
 mod rows;
 mod session;
@@ -51,6 +53,7 @@ pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
 pub(crate) use notices::{Notice, Notices, Said, use_notices};
 pub(crate) use press::{Press, use_press};
+pub(crate) use range::{Preset, Range, has_range, range_query, ranged_path, use_range};
 pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List};
 pub(crate) use session::{Session, SessionState, use_session};

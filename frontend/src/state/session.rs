@@ -58,16 +58,30 @@ impl Session {
     /// The scope of the health that is shown: all namespaces if the user may see them all, otherwise the current one;
     /// tracked.
     pub(crate) fn health_of(self) -> Option<String> {
-        let sees_all = self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some());
         match self.address.scope() {
-            Some(Scope::One(namespace)) if !sees_all => Some(namespace),
+            Some(Scope::One(namespace)) if !self.sees_all() => Some(namespace),
             Some(Scope::One(_) | Scope::All) | None => None,
         }
+    }
+
+    /// Whether they may see every namespace; tracked.
+    pub(crate) fn sees_all(self) -> bool {
+        self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some())
     }
 
     /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks again in any case.
     pub(crate) fn operates(self) -> bool {
         self.role().is_some_and(Role::operates)
+    }
+
+    /// The same of what lies in a namespace, wherever one looks.
+    pub(crate) fn operates_in(self, namespace: &str) -> bool {
+        self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
+    }
+
+    /// Whether pages should offer to change what lies in a namespace, wherever one looks.
+    pub(crate) fn edits_in(self, namespace: &str) -> bool {
+        self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::edits)
     }
 
     /// Whether pages should offer to change the definitions of schedules.

@@ -8,8 +8,9 @@ use super::{
     deploy::{FieldChange, ModuleFormat},
     error::Result,
     fire::Fire,
+    loaders::NamespaceName,
     page::{Connection, DECLARED, Paging, connection, cost},
-    query::namespace_id,
+    query::{usual, within},
     scalar::Instant,
 };
 use crate::{
@@ -37,15 +38,16 @@ impl ReadingDeployed {
     async fn modules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<Module>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let window = Paging::forward(first, after).window(|text| Some(text.to_owned()))?;
-        let page = modules::page(cx.store(), namespace, &window).await?;
-        Ok(connection(page, |row| row.name.clone(), Into::into))
+        let within = within(cx, namespace.as_deref()).await?;
+        let window = Paging::forward(first, after).window(key)?;
+        let page = modules::page(cx.store(), &within, &window).await?;
+        Ok(connection(page, cursor, Module))
     }
 
     /// What differs from the module's last deployment; null if no module of that name is deployed.
@@ -87,22 +89,44 @@ impl ReadingDeployed {
     }
 }
 
-/// The deployed part of a file that declares workflows and schedules together.
-#[derive(SimpleObject)]
-pub(crate) struct Module {
-    name: String,
-    /// How many schedules it declares.
-    schedules: i64,
-    /// How many workflows it declares.
-    workflows: i64,
-    /// When one of its objects last changed.
-    changed_at: Instant,
+/// The cursor of a module: the namespace, and the name as it is.
+fn cursor(row: &modules::Module) -> String {
+    format!("{}{}", row.namespace_id.simple(), row.name)
 }
 
-impl From<modules::Module> for Module {
-    fn from(row: modules::Module) -> Self {
-        let modules::Module { name, schedules, workflows, changed_at } = row;
-        Self { name, schedules, workflows, changed_at: changed_at.into() }
+/// What such a cursor says.
+fn key(cursor: &str) -> Option<modules::Key> {
+    let (namespace, name) = cursor.split_at_checked(32)?;
+    Some((name.to_owned(), Uuid::try_parse(namespace).ok()?))
+}
+
+/// A file that declares workflows and schedules together, as far as they are there.
+pub(crate) struct Module(modules::Module);
+
+/// A file that declares workflows and schedules together, as far as they are there.
+#[Object]
+impl Module {
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// How many it declares.
+    async fn schedules(&self) -> i64 {
+        self.0.schedules
+    }
+
+    /// How many it declares.
+    async fn workflows(&self) -> i64 {
+        self.0.workflows
+    }
+
+    /// When one of them last changed.
+    async fn changed_at(&self) -> Instant {
+        self.0.changed_at.into()
     }
 }
 

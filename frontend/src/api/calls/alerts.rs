@@ -1,5 +1,6 @@
 //! Alerts, rules, channels and deliveries.
 
+use super::within;
 use crate::{
     api::{
         Ask,
@@ -21,17 +22,18 @@ pub(crate) fn list(
     place: Place,
     size: usize,
 ) -> Ask<Page<model::Alert>> {
+    let namespace = within(namespace);
     let filter = alerts::AlertFilter { rule_id: None, schedule_id: None, open: Some(open) };
     let (first, after) = place.forward(size);
     Ask::new::<Alerts>(alerts::Variables { namespace, filter: Some(filter), first, after })
 }
 
 pub(crate) fn rules(namespace: String) -> Ask<Vec<model::AlertRule>> {
-    Ask::new::<AlertRules>(alert_rules::Variables { namespace })
+    Ask::new::<AlertRules>(alert_rules::Variables { namespace: within(namespace) })
 }
 
 pub(crate) fn channels(namespace: String) -> Ask<Vec<model::AlertChannel>> {
-    Ask::new::<AlertChannels>(alert_channels::Variables { namespace })
+    Ask::new::<AlertChannels>(alert_channels::Variables { namespace: within(namespace) })
 }
 
 pub(crate) fn preview(input: alert_rule_preview::CreateAlertRuleInput) -> Ask<RulePreview> {
@@ -44,7 +46,7 @@ pub(crate) fn deliveries(
     place: Place,
     size: usize,
 ) -> Ask<Page<model::Notification>> {
-    let (first, after) = place.forward(size);
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
     Ask::new::<Notifications>(notifications::Variables { namespace, state, first, after })
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::within;
 use crate::{
     api::{
         Ask,
@@ -19,12 +20,15 @@ pub(crate) use crate::api::operations::planning::{create_calendar, update_calend
 
 /// The first two hundred.
 pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
-    Ask::new::<CalendarList>(calendar_list::Variables { namespace })
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
 
 /// The first two hundred schedules, with the calendars that they refer to.
 pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
-    Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, after: None })
+    Ask::new::<CalendarUsers>(calendar_users::Variables {
+        namespace: within(namespace),
+        after: None,
+    })
 }
 
 pub(crate) fn create_calendar(
@@ -43,6 +47,7 @@ pub(crate) fn delete_calendar(id: String, expected_version: i64) -> Ask<String> 
 }
 
 pub(crate) fn backfills(namespace: String, place: Place, size: usize) -> Ask<Page<Backfill>> {
+    let namespace = within(namespace);
     let (first, after, last, before) = place.arguments(size);
     Ask::new::<Backfills>(backfills::Variables { namespace, first, after, last, before })
 }
@@ -118,7 +123,7 @@ pub(crate) fn schedule_names(
     search: Option<String>,
     workflow: Option<String>,
 ) -> Ask<Page<ScheduleName>> {
-    let namespace = super::within(namespace);
+    let namespace = within(namespace);
     let variables = schedule_names::Variables { namespace, search, workflow, first: 100 };
     Ask::new::<ScheduleNames>(variables)
 }
@@ -129,7 +134,7 @@ pub(crate) fn pace(namespace: String, schedule_id: String) -> Ask<Vec<Took>> {
 }
 
 pub(crate) fn groups(namespace: String) -> Ask<Vec<Group>> {
-    Ask::new::<GroupList>(group_list::Variables { namespace })
+    Ask::new::<GroupList>(group_list::Variables { namespace: within(namespace) })
 }
 
 /// The live runs that a search finds.
@@ -167,7 +172,7 @@ pub(crate) fn workflow_list(
     place: Place,
     size: usize,
 ) -> Ask<Page<WorkflowRow>> {
-    let (first, after) = place.forward(size);
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
     Ask::new::<WorkflowList>(workflow_list::Variables { namespace, first, after })
 }
 
@@ -221,7 +226,7 @@ pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> 
 
 /// The first two hundred.
 pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
-    Ask::new::<Modules>(modules::Variables { namespace })
+    Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
 }
 
 pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
@@ -254,7 +259,7 @@ pub(crate) fn upcoming(
     from: Option<Moment>,
     hours: i64,
 ) -> Ask<crate::model::Forecast> {
-    let namespace = super::within(namespace);
+    let namespace = within(namespace);
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
 }
 
@@ -264,6 +269,6 @@ pub(crate) fn zone_fires(
     search: String,
     from: Moment,
 ) -> Ask<Vec<ZoneSchedule>> {
-    let namespace = super::within(namespace);
+    let namespace = within(namespace);
     Ask::new::<ZoneFires>(zone_fires::Variables { namespace, search, from })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, empty, form, note, use_asked},
+    super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked},
     channel_form,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     data::{Actor, Load, Loading, use_actor, use_load},
     model::Place,
     model::{AlertChannel, AlertChannelKind, Notification, NotificationState, Page},
-    state::{use_every, use_session},
+    state::{use_address, use_every, use_session},
 };
 
 const LOOK: Duration = Duration::from_secs(2);
@@ -55,7 +55,8 @@ impl Tests {
 /// The list.
 #[component]
 pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
-    let namespace = kit::use_namespace();
+    let address = use_address();
+    let namespace = Memo::new(move |_| address.namespace());
     let channels = use_load(move || Some(api::alerts::channels(namespace.get())));
     let loading = channels.loading;
     let made = RwSignal::new(Vec::<(String, String)>::new());
@@ -99,7 +100,7 @@ fn list(
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = channels.iter().map(|channel| row(channel, tests, edit, remove)).collect();
-    table("Alert channels", "table", headings, rows.into_any())
+    table("Alert channels", "table", placed(headings, 1), rows.into_any())
 }
 
 fn row(
@@ -117,11 +118,11 @@ fn row(
             view! { {badge(Mark::Message(state))}{error.map(note)} }.into_any()
         })
     };
-    let test = use_session().edits().then(|| {
+    let test = use_session().edits_in(&channel.namespace).then(|| {
         let id = channel.id.clone();
         button(Look::Plain, None, "Test", move || tests.start(id.clone()))
     });
-    let own = (use_session().edits() && channel.module.is_none()).then(|| {
+    let own = (use_session().edits_in(&channel.namespace) && channel.module.is_none()).then(|| {
         let (change, delete) = (edit.ask(channel), remove.ask(channel));
         view! {
             {button(Look::Plain, None, "Change", change)}
@@ -132,6 +133,7 @@ fn row(
     view! {
         <tr data-testid="channel-row">
             <th scope="row" class="name-cell">{channel.name.clone()}{module}</th>
+            {place_cell(&channel.namespace)}
             <td class="wide">{kind_word(channel.kind)}{signed}</td>
             <td class="wide break">{goes_to}</td>
             <td>{move || tested()}</td>

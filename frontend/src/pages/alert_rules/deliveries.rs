@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::super::kit::{self, empty, none, note};
+use super::super::kit::{empty, none, note, place_cell, placed};
 use crate::{
     api,
     components::{
@@ -13,7 +13,7 @@ use crate::{
     },
     data::{Loading, use_actor, use_listing},
     model::{Notification, NotificationState, Place},
-    state::{use_every, use_session},
+    state::{use_address, use_every, use_session},
 };
 
 const SIZE: usize = 50;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The list.
 #[component]
 pub(super) fn Deliveries() -> impl IntoView {
-    let namespace = kit::use_namespace();
+    let address = use_address();
     let place = RwSignal::new(Place::First);
     let state = RwSignal::new(String::new());
     let wanted = move || match state.get().as_str() {
@@ -32,7 +32,7 @@ pub(super) fn Deliveries() -> impl IntoView {
         _ => None,
     };
     let sent = use_listing(SIZE, move || {
-        api::alerts::deliveries(namespace.get(), wanted(), place.get(), SIZE)
+        api::alerts::deliveries(address.namespace(), wanted(), place.get(), SIZE)
     });
     let loading = sent.load.loading;
     use_every(LOOK, move || loading.refresh());
@@ -48,7 +48,7 @@ pub(super) fn Deliveries() -> impl IntoView {
             is_empty=Signal::derive(move || sent.list.is_empty())
             empty=|| empty("No message", "Messages that rules and tests send are listed here, with their outcome.")
         >
-            {table("Messages", "table", headings(), rows(sent.list, move |row| line(row, loading)))}
+            {table("Messages", "table", placed(headings(), 2), rows(sent.list, move |row| line(row, loading)))}
             {pager(sent.beside(), "messages", move |to| place.set(to))}
         </AsyncView>
     }
@@ -78,18 +78,20 @@ fn line(row: &Notification, loading: Loading) -> AnyView {
     let name = |named: &Option<crate::model::Named>| {
         named.as_ref().map_or_else(none, |named| named.name.clone().into_any())
     };
-    let again = (row.state == NotificationState::Dead && use_session().operates()).then(|| {
-        let (actor, id) = (use_actor(), row.id.clone());
-        let send = move || {
-            let said = "The message is sent again.".to_owned();
-            actor.act(api::alerts::retry(id.clone()), said, move |_| loading.refresh());
-        };
-        button(Look::Plain, None, "Send again", send)
-    });
+    let again = (row.state == NotificationState::Dead && use_session().operates_in(&row.namespace))
+        .then(|| {
+            let (actor, id) = (use_actor(), row.id.clone());
+            let send = move || {
+                let said = "The message is sent again.".to_owned();
+                actor.act(api::alerts::retry(id.clone()), said, move |_| loading.refresh());
+            };
+            button(Look::Plain, None, "Send again", send)
+        });
     view! {
         <tr data-testid="delivery-row">
             <td>{badge(Mark::Message(row.state))}</td>
             <th scope="row" class="name-cell">{row.subject.clone()}{alerts}{error}{next}</th>
+            {place_cell(&row.namespace)}
             <td class="wide">{name(&row.channel)}</td>
             <td class="wide">{name(&row.rule)}</td>
             <td>{when_relative(row.created_at, None)}</td>

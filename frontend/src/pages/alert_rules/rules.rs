@@ -1,11 +1,11 @@
-//! The rules of a namespace.
+//! The rules of a namespace, or of all.
 
 use std::time::Duration;
 
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, empty, form, note, use_asked},
+    super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked},
     event_word,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     data::{Loading, use_actor, use_load},
     model::AlertRule,
     route::Route,
-    state::{use_every, use_session},
+    state::{use_address, use_every, use_session},
 };
 
 const LOOK: Duration = Duration::from_secs(10);
@@ -22,8 +22,8 @@ const LOOK: Duration = Duration::from_secs(10);
 /// The list.
 #[component]
 pub(super) fn Rules() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
+    let address = use_address();
+    let rules = use_load(move || Some(api::alerts::rules(address.namespace())));
     let loading = rules.loading;
     use_every(LOOK, move || loading.refresh());
     let remove = use_asked::<AlertRule>();
@@ -50,7 +50,7 @@ fn list(rules: &[AlertRule], remove: Asked<AlertRule>, loading: Loading) -> AnyV
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = rules.iter().map(|rule| row(rule, remove, loading)).collect();
-    table("Alert rules", "table", headings, rows.into_any())
+    table("Alert rules", "table", placed(headings, 1), rows.into_any())
 }
 
 fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
@@ -76,10 +76,11 @@ fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView 
         }
         (true, None) => badge_of("active", "Listens"),
     };
-    let href = Route::EditAlertRule(rule.id.clone()).path();
+    let href = Route::EditAlertRule(rule.id.clone()).path_at(&rule.namespace);
     view! {
         <tr data-testid="rule-row">
             <th scope="row" class="name-cell"><a href=href>{rule.name.clone()}</a>{module}</th>
+            {place_cell(&rule.namespace)}
             <td class="wide">{events.join(", ")}</td>
             <td class="wide">{about}</td>
             <td class="wide">{channels.join(", ")}</td>
@@ -92,7 +93,7 @@ fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView 
 
 fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
     let session = use_session();
-    let unmute = (session.operates() && rule.muted_until.is_some()).then(|| {
+    let unmute = (session.operates_in(&rule.namespace) && rule.muted_until.is_some()).then(|| {
         let (actor, id, name) = (use_actor(), rule.id.clone(), rule.name.clone());
         let speak = move || {
             let ask = api::alerts::mute(id.clone(), None, "unmuted in the console".to_owned());
@@ -100,7 +101,7 @@ fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyV
         };
         button(Look::Plain, None, "Unmute", speak)
     });
-    let delete = (session.edits() && rule.module.is_none())
+    let delete = (session.edits_in(&rule.namespace) && rule.module.is_none())
         .then(|| button(Look::Danger, None, "Delete", remove.ask(rule)));
     view! { <div class="row-actions">{unmute}{delete}</div> }.into_any()
 }

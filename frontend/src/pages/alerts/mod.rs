@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, use_asked};
+use super::kit::{self, Asked, Change, empty, form, placed, use_asked};
 use crate::{
     api,
     components::{AsyncView, Field, Look, Tab, heading, silent_heading, tab_of, table},
@@ -36,11 +36,10 @@ const TABS: &[Tab] = &[
 pub(crate) fn Alerts() -> impl IntoView {
     use_title(|| "Alerts".to_owned());
     let address = use_address();
-    let namespace = kit::use_namespace();
     let is_over = Memo::new(move |_| address.query("tab") == "over");
     let alerts = use_load(move || {
         let open = !is_over.get();
-        Some(api::alerts::list(namespace.get(), open, place(address), SIZE))
+        Some(api::alerts::list(address.namespace(), open, place(address), SIZE))
     });
     let loading = alerts.loading;
     use_every(LOOK, move || loading.refresh());
@@ -109,7 +108,7 @@ fn list(rows: &[Arc<Alert>], mute: Asked<Alert>, loading: Loading) -> AnyView {
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = rows.iter().map(|alert| row::row(alert, mute, loading)).collect();
-    table("Alerts", "table", headings, rows.into_any())
+    table("Alerts", "table", placed(headings, 2), rows.into_any())
 }
 
 /// Asks for the duration and the reason.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{Asked, none, note};
+use super::super::kit::{Asked, none, note, place_cell};
 use crate::{
     api,
     components::{Look, Mark, badge, button, when, when_relative},
@@ -18,7 +18,7 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
     let zone = alert.schedule.as_ref().map(|schedule| schedule.timing.zone.clone());
     let about = match &alert.schedule {
         Some(schedule) => {
-            let href = Route::Schedule(schedule.id.clone()).path();
+            let href = Route::Schedule(schedule.id.clone()).path_at(&alert.namespace);
             view! { <a href=href>{alert.subject.clone()}</a> }.into_any()
         }
         None => alert.subject.clone().into_any(),
@@ -36,6 +36,7 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
         <tr data-testid="alert-row">
             <td>{badge(Mark::Alert(alert.kind))}{times}</td>
             <th scope="row" class="name-cell">{about}</th>
+            {place_cell(&alert.namespace)}
             <td>{when_relative(alert.began_at, zone)}</td>
             <td class="wide">{rule.map_or_else(none, IntoAny::into_any)}</td>
             <td class="error-cell wide" title=alert.detail.clone()>{alert.detail.clone()}</td>
@@ -59,11 +60,11 @@ fn chart(alert: &Alert) -> Option<AnyView> {
 }
 
 fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
-    let run = alert
-        .run_id
-        .clone()
-        .map(|id| view! { <a class="button" href=Route::Run(id).path()>"Run"</a> }.into_any());
-    if !use_session().operates() || alert.ended_at.is_some() {
+    let run = alert.run_id.clone().map(|id| {
+        view! { <a class="button" href=Route::Run(id).path_at(&alert.namespace)>"Run"</a> }
+            .into_any()
+    });
+    if !use_session().operates_in(&alert.namespace) || alert.ended_at.is_some() {
         return view! { <div class="row-actions">{run}{chart(alert)}</div> }.into_any();
     }
     let see = alert.acknowledged_at.is_none().then(|| {

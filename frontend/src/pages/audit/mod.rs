@@ -17,7 +17,6 @@ use super::{
     cursors,
     filters::{Filters, use_filters},
     place,
-    range::{Range, range_picker},
 };
 use crate::{
     api::{self, AuditQuery},
@@ -25,14 +24,14 @@ use crate::{
     data::use_listing,
     model::{AuditEvent, Place},
     route::Route,
-    state::{List, use_every, use_notices, use_title},
+    state::{List, Range, use_every, use_notices, use_range, use_title},
 };
 
 const SIZE: usize = 50;
 /// There are no events for the audit log, so it is polled.
 const LOOK: Duration = Duration::from_secs(10);
 
-const NAMES: [&str; 8] = ["kind", "action", "actor", "subject", "id", "range", "from", "until"];
+const NAMES: [&str; 5] = ["kind", "action", "actor", "subject", "id"];
 
 /// The prefixes of actions, with their labels.
 const KINDS: [(&str, &str); 20] = [
@@ -63,7 +62,7 @@ const KINDS: [(&str, &str); 20] = [
 pub(crate) fn Audit() -> impl IntoView {
     use_title(|| "Audit".to_owned());
     let filters = use_filters(Route::Audit, &NAMES);
-    let range = Range::new(filters, "all");
+    let range = use_range(&Route::Audit);
     let notices = use_notices();
     let query = move || query(filters, range);
     let events = use_listing(SIZE, move || api::audit_events(query(), SIZE));
@@ -75,7 +74,6 @@ pub(crate) fn Audit() -> impl IntoView {
         filters.address().go(&untrack(|| filters.href(&[after, before])));
     };
     let total = move || events.load.with(|page| page.total).flatten().map(count_words);
-    let is_narrowed = move || NAMES.iter().any(|name| filters.some(name).is_some());
     view! {
         <header class="page-head">
             <h1>"Audit"</h1>
@@ -90,9 +88,8 @@ pub(crate) fn Audit() -> impl IntoView {
             {field(filters, "action", "Action", "schedule.pause")}
             {field(filters, "actor", "Actor", "ada")}
             {field(filters, "subject", "Subject", "nightly-report")}
-            {range_picker(range)}
-            {live(move || if is_narrowed() {
-                view! { <a class="button button-quiet" href=Route::Audit.path()>"Clear filters"</a> }.into_any()
+            {live(move || if filters.is_narrowed() {
+                view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
             } else {
                 ().into_any()
             })}
@@ -103,7 +100,13 @@ pub(crate) fn Audit() -> impl IntoView {
             is_empty=Signal::derive(move || events.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No change here"</p>
-                <p>{if is_narrowed() { "No change fits the filters." } else { "Every change to schedules, runs and people is recorded here." }}</p>
+                <p>{if filters.is_narrowed() {
+                    "No change fits the filters."
+                } else if range.is_usual() {
+                    "Every change to schedules, runs and people is recorded here."
+                } else {
+                    "Nothing was changed in this range of time."
+                }}</p>
             }
         >
             {changes(events.list, filters)}

@@ -26,7 +26,7 @@ pub(super) fn use_actions(loading: Loading) -> Actions {
 impl Actions {
     /// The buttons of one backfill.
     pub(super) fn of(self, backfill: &Backfill) -> AnyView {
-        if !use_session().operates() {
+        if !use_session().operates_in(&backfill.namespace) {
             return ().into_any();
         }
         let id = backfill.id.clone();

@@ -17,7 +17,7 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{self, empty, note},
+    kit::{empty, note, place_cell, placed},
     place,
 };
 use crate::{
@@ -42,9 +42,9 @@ const LOOK: Duration = Duration::from_secs(3);
 pub(crate) fn Backfills() -> impl IntoView {
     use_title(|| "Backfills".to_owned());
     let (address, session) = (use_address(), use_session());
-    let namespace = kit::use_namespace();
-    let backfills =
-        use_listing(SIZE, move || api::planning::backfills(namespace.get(), place(address), SIZE));
+    let backfills = use_listing(SIZE, move || {
+        api::planning::backfills(address.namespace(), place(address), SIZE)
+    });
     let loading = backfills.load.loading;
     use_every(LOOK, move || loading.refresh());
     let actions = use_actions(loading);
@@ -62,7 +62,7 @@ pub(crate) fn Backfills() -> impl IntoView {
             is_empty=Signal::derive(move || backfills.list.is_empty())
             empty=|| empty("No backfill yet", "A backfill runs a schedule for past instants: those that were missed, or that failed.")
         >
-            {table("Backfills", "table", headings(), rows(backfills.list, move |row| line(row, actions)))}
+            {table("Backfills", "table", placed(headings(), 1), rows(backfills.list, move |row| line(row, actions)))}
             {pager(backfills.beside(), "backfills", go)}
         </AsyncView>
         {actions.dialogs()}
@@ -82,7 +82,7 @@ fn headings() -> Vec<Heading> {
 }
 
 fn line(row: &model::Backfill, actions: Actions) -> AnyView {
-    let href = Route::Backfill(row.id.clone()).path();
+    let href = Route::Backfill(row.id.clone()).path_at(&row.namespace);
     let pause = row
         .pause
         .as_ref()
@@ -90,6 +90,7 @@ fn line(row: &model::Backfill, actions: Actions) -> AnyView {
     view! {
         <tr data-testid="backfill-row">
             <th scope="row" class="name-cell"><a href=href>{row.title().to_owned()}</a></th>
+            {place_cell(&row.namespace)}
             <td>{badge(Mark::Backfill(row.state))}{pause}</td>
             <td class="wide">{when(row.from, row.zone())}<span class="cell-note">"to "{when(row.to, row.zone())}</span></td>
             <td>{progress(row.progress)}</td>

@@ -165,12 +165,13 @@ fn side(
         let (plan, is_changed) = effect::use_effect(entries, calendar.name.clone(), namespace);
         effect::view(plan, is_changed)
     });
-    view! { {effect}{used_by(users, calendar.name.clone())} }.into_any()
+    view! { {effect}{used_by(users, calendar)} }.into_any()
 }
 
-fn used_by(users: Load<Vec<CalendarUser>>, name: String) -> AnyView {
+fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
+    let (namespace, name) = (calendar.namespace.clone(), calendar.name.clone());
     let list = move || {
-        let users = users_of(users, &name).unwrap_or_default();
+        let users = users_of(users, &namespace, &name).unwrap_or_default();
         if users.is_empty() {
             return view! { <p class="muted">"No schedule uses it yet: select it in a schedule's form."</p> }.into_any();
         }

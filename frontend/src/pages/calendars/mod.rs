@@ -16,23 +16,23 @@ pub(crate) use editor::{EditCalendar, NewCalendar};
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, note, use_asked};
+use super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked};
 use crate::{
     api,
     components::{AsyncView, Look, button, heading, silent_heading, table, when},
     data::{Load, Loading, use_load},
     model::{Calendar, CalendarMode, CalendarUser, Page},
     route::Route,
-    state::{use_session, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 /// The list.
 #[component]
 pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());
-    let namespace = kit::use_namespace();
-    let calendars = use_load(move || Some(api::planning::calendars(namespace.get())));
-    let users = use_load(move || Some(api::planning::calendar_users(namespace.get())));
+    let address = use_address();
+    let calendars = use_load(move || Some(api::planning::calendars(address.namespace())));
+    let users = use_load(move || Some(api::planning::calendar_users(address.namespace())));
     let session = use_session();
     let remove = use_asked::<Calendar>();
     let loading = calendars.loading;
@@ -67,19 +67,20 @@ fn list(page: &Page<Calendar>, users: Load<Vec<CalendarUser>>, remove: Asked<Cal
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = page.rows.iter().map(|calendar| row(calendar, users, remove)).collect();
-    table("Calendars", "table", headings, rows.into_any())
+    table("Calendars", "table", placed(headings, 1), rows.into_any())
 }
 
 fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
     let module = calendar.module.as_ref().map(|module| note(format!("declared by {module}")));
-    let href = Route::EditCalendar(calendar.id.clone()).path();
-    let name = calendar.name.clone();
-    let count = move || users_of(users, &name).map(|users| users.len().to_string());
-    let delete = (use_session().edits() && calendar.module.is_none())
+    let href = Route::EditCalendar(calendar.id.clone()).path_at(&calendar.namespace);
+    let (namespace, name) = (calendar.namespace.clone(), calendar.name.clone());
+    let count = move || users_of(users, &namespace, &name).map(|users| users.len().to_string());
+    let delete = (use_session().edits_in(&calendar.namespace) && calendar.module.is_none())
         .then(|| button(Look::Danger, None, "Delete", remove.ask(calendar)));
     view! {
         <tr data-testid="calendar-row">
             <th scope="row" class="name-cell"><a href=href>{calendar.name.clone()}</a>{module}</th>
+            {place_cell(&calendar.namespace)}
             <td class="wide">{mode_words(calendar.mode)}</td>
             <td class="wide">{sum(calendar)}</td>
             <td class="number">{move || count()}<span class="card-word">" schedules"</span></td>
@@ -116,10 +117,16 @@ fn sum(calendar: &Calendar) -> String {
 }
 
 /// The schedules that use a calendar; tracked.
-fn users_of(users: Load<Vec<CalendarUser>>, name: &str) -> Option<Vec<CalendarUser>> {
+fn users_of(
+    users: Load<Vec<CalendarUser>>,
+    namespace: &str,
+    name: &str,
+) -> Option<Vec<CalendarUser>> {
     users.with(|users| {
-        let names =
-            |user: &&CalendarUser| user.calendars.iter().any(|calendar| calendar.name == name);
+        let names = |user: &&CalendarUser| {
+            let is_named = user.calendars.iter().any(|calendar| calendar.name == name);
+            is_named && user.namespace == namespace
+        };
         users.iter().filter(names).cloned().collect()
     })
 }
@@ -131,7 +138,8 @@ fn remove_form(
     loading: Loading,
 ) -> AnyView {
     let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
-    let count = untrack(|| users_of(users, &name)).map_or(0, |users| users.len());
+    let count =
+        untrack(|| users_of(users, &calendar.namespace, &name)).map_or(0, |users| users.len());
     let impact = match count {
         0 => "No schedule uses it.".to_owned(),
         count => format!("{count} schedules use it: this is refused until they no longer do."),

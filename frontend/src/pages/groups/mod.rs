@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked};
+use super::kit::{
+    self, Asked, Change, empty, form, none, note, number, of, place_cell, placed, use_asked,
+};
 use crate::{
     api,
     components::{
@@ -13,8 +15,8 @@ use crate::{
     },
     data::{Loading, use_load},
     model::{Group, GroupRun},
-    route::Route,
-    state::{use_every, use_session, use_title},
+    route::{Route, Scope},
+    state::{use_address, use_every, use_session, use_title},
 };
 
 const LOOK: Duration = Duration::from_secs(3);
@@ -24,14 +26,17 @@ const LOOK: Duration = Duration::from_secs(3);
 pub(crate) fn Groups() -> impl IntoView {
     use_title(|| "Groups".to_owned());
     let session = use_session();
-    let namespace = kit::use_namespace();
+    let address = use_address();
+    let namespace = Memo::new(move |_| address.namespace());
     let groups = use_load(move || Some(api::planning::groups(namespace.get())));
     let loading = groups.loading;
     use_every(LOOK, move || loading.refresh());
     let new = RwSignal::new(false);
     let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
     let add = move || {
-        session.edits().then(|| button(Look::Primary, None, "New group", move || new.set(true)))
+        // It is made in one namespace, by a dialog that names none.
+        let is_here = session.edits() && !address.is_across();
+        is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };
     view! {
         <header class="page-head"><h1>"Groups"</h1><div class="actions">{move || add()}</div></header>
@@ -44,7 +49,7 @@ pub(crate) fn Groups() -> impl IntoView {
             {groups.draw(move |groups| list(groups, look, change, remove))}
         </AsyncView>
         <Dialog open=new title="New group">{new_form(new, namespace, loading)}</Dialog>
-        {look.dialog("Holding and waiting runs", move |group| holders(&group, namespace))}
+        {look.dialog("Holding and waiting runs", move |group| holders(&group))}
         {change.dialog("Change group", move |group| change_form(&group, change, loading))}
         {remove.dialog("Delete group", move |group| remove_form(&group, remove, loading))}
     }
@@ -64,22 +69,24 @@ fn list(
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = groups.iter().map(|group| row(group, look, change, remove)).collect();
-    table("Groups", "table", headings, rows.into_any())
+    table("Groups", "table", placed(headings, 1), rows.into_any())
 }
 
 fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Group>) -> AnyView {
     let module = group.module.as_ref().map(|module| note(format!("declared by {module}")));
-    let own = (use_session().edits() && group.module.is_none()).then(|| {
+    let own = (use_session().edits_in(&group.namespace) && group.module.is_none()).then(|| {
         view! {
             {button(Look::Plain, None, "Change", change.ask(group))}
             {button(Look::Danger, None, "Delete", remove.ask(group))}
         }
         .into_any()
     });
-    let schedules = Route::Schedules.narrowed(&[("q", &format!("group:\"{}\"", group.name))]);
+    let (home, search) = (Scope::One(group.namespace.clone()), format!("group:\"{}\"", group.name));
+    let schedules = Route::Schedules.narrowed_in(&home, &[("q", &search)]);
     view! {
         <tr data-testid="group-row">
             <th scope="row" class="name-cell">{group.name.clone()}{module}</th>
+            {place_cell(&group.namespace)}
             <td>{slots(group.running, group.max_runs)}</td>
             <td class="number">{group.waiting}<span class="card-word">" waiting"</span></td>
             <td class="number wide"><a href=schedules>{group.schedules}</a></td>
@@ -108,20 +115,23 @@ fn slots(running: i64, most: i64) -> AnyView {
 }
 
 /// The runs of a group, live: those that are running hold slots, the others wait in this order.
-fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
+fn holders(group: &Group) -> AnyView {
+    let namespace = group.namespace.clone();
     let name = group.name.replace('"', "\\\"");
     let search = format!("group:\"{name}\" state:queued,running,retrying");
-    let runs = use_load(move || Some(api::planning::group_runs(namespace.get(), search.clone())));
+    let runs = use_load(move || Some(api::planning::group_runs(namespace.clone(), search.clone())));
     let loading = runs.loading;
     use_every(LOOK, move || loading.refresh());
     let most = group.max_runs;
+    let home = StoredValue::new(group.namespace.clone());
     let draw = move |runs: &Vec<GroupRun>| {
         let (hold, wait): (Vec<_>, Vec<_>) =
             runs.iter().partition(|run| run.state == crate::model::RunState::Running);
         let mut wait = wait;
         wait.sort_by_key(|run| (-run.priority, run.created_at));
         let part = |words: String, runs: Vec<&GroupRun>| {
-            let rows: Vec<_> = runs.into_iter().map(holder).collect();
+            let rows: Vec<_> =
+                runs.into_iter().map(|run| home.with_value(|home| holder(run, home))).collect();
             view! { <h3>{words}</h3><ul class="plain-list">{rows}</ul> }.into_any()
         };
         let (holding, waiting) = (hold.len(), wait.len());
@@ -146,8 +156,8 @@ fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
     .into_any()
 }
 
-fn holder(run: &GroupRun) -> AnyView {
-    let href = Route::Run(run.id.clone()).path();
+fn holder(run: &GroupRun, namespace: &str) -> AnyView {
+    let href = Route::Run(run.id.clone()).path_at(namespace);
     let since =
         run.started_at.or(Some(run.created_at)).map_or_else(none, |at| when_relative(at, None));
     let why: Vec<String> = run.waits_for.iter().map(|wait| wait.text.clone()).collect();

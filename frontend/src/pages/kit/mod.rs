@@ -4,18 +4,21 @@
 //! - `asked`: a dialog about a row
 //! - `once`: values that are shown only once, and passwords for other users
 //! - `restored`: the note above a form whose earlier input was restored
+//! - `places`: where rows lie
 //! - `controls`: check boxes, tabs, hints
 
 mod asked;
 mod controls;
 mod form;
 mod once;
+mod places;
 mod restored;
 
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use once::{copy_button, new_password, shown_once};
+pub(super) use places::{place_cell, placed};
 pub(super) use restored::restored;
 
 use leptos::prelude::*;
@@ -27,8 +30,8 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The current namespace. These pages show one namespace: from the view of all, the user is redirected to the last
-/// one visited, and the header says so.
+/// The namespace that one looks into, for a page of one: across all of them one is led to the one that one was in
+/// last, and the header says so.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
     let home = move || session.viewer().map(|viewer| viewer.home(address.remembered()));

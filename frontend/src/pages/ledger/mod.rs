@@ -17,7 +17,6 @@ use super::{
     cursors,
     filters::{Filters, use_filters},
     place,
-    range::{Range, range_picker},
 };
 use crate::{
     api::{self, LedgerQuery, ScheduleQuery},
@@ -25,7 +24,7 @@ use crate::{
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Page, Place, ReasonCode, ScheduleRow, Verdict},
     route::Route,
-    state::{List, Throttle, use_every, use_session, use_title},
+    state::{List, Range, Throttle, use_every, use_range, use_session, use_title},
 };
 
 const SIZE: usize = 50;
@@ -33,7 +32,7 @@ const SIZE: usize = 50;
 const LOOK: Duration = Duration::from_secs(10);
 /// How often the totals are counted while runs start and end.
 const SLOW_MS: i64 = 5_000;
-const NAMES: [&str; 6] = ["verdict", "reason", "q", "range", "from", "until"];
+const NAMES: [&str; 3] = ["verdict", "reason", "q"];
 
 /// The verdicts by their names in the address: groups first, named as in the totals.
 const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
@@ -52,7 +51,7 @@ const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
 pub(crate) fn Ledger() -> impl IntoView {
     use_title(|| "Ledger".to_owned());
     let filters = use_filters(Route::Ledger, &NAMES);
-    let range = Range::new(filters, "24h");
+    let range = use_range(&Route::Ledger);
     let session = use_session();
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
@@ -81,7 +80,6 @@ pub(crate) fn Ledger() -> impl IntoView {
         }
         button(Look::Plain, None, "Backfill these", move || backfilling.ask(orders.clone()))
     };
-    let is_narrowed = move || NAMES.iter().any(|name| filters.some(name).is_some());
     view! {
         <header class="page-head">
             <h1>"Ledger"</h1>
@@ -99,9 +97,8 @@ pub(crate) fn Ledger() -> impl IntoView {
             />
             {verdicts(filters)}
             {reasons(filters)}
-            {range_picker(range)}
-            {live(move || if is_narrowed() {
-                view! { <a class="button button-quiet" href=Route::Ledger.path()>"Clear filters"</a> }.into_any()
+            {live(move || if filters.is_narrowed() {
+                view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
             } else {
                 ().into_any()
             })}
@@ -112,7 +109,13 @@ pub(crate) fn Ledger() -> impl IntoView {
             is_empty=Signal::derive(move || fires.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No fire here"</p>
-                <p>{if is_narrowed() { "No expected fire fits the filters." } else { "A row appears for every instant at which a schedule is due." }}</p>
+                <p>{if filters.is_narrowed() {
+                    "No expected fire fits the filters."
+                } else if range.is_usual() {
+                    "A row appears for every instant at which a schedule is due."
+                } else {
+                    "No schedule was due in this range of time."
+                }}</p>
             }
         >
             {table(fires.list, acts)}

@@ -15,7 +15,6 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
-    range::{Range, range_picker},
     steps,
     watch::watch,
 };
@@ -25,11 +24,11 @@ use crate::{
     data::use_load,
     model::{Page, RunStats, ScheduleName},
     route::Route,
-    state::{use_address, use_every, use_title, use_zone},
+    state::{use_address, use_every, use_range, use_title, use_zone},
     time::Moment,
 };
 
-const NAMES: [&str; 5] = ["tag", "schedule", "range", "from", "until"];
+const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
 const WEEK: i64 = 7 * 86_400_000;
 
@@ -38,7 +37,7 @@ const WEEK: i64 = 7 * 86_400_000;
 pub(crate) fn Metrics() -> impl IntoView {
     use_title(|| "Metrics".to_owned());
     let filters = use_filters(Route::Metrics, &NAMES);
-    let range = Range::new(filters, "24h");
+    let range = use_range(&Route::Metrics);
     let (address, zone) = (use_address(), use_zone());
     // The address contains the schedule's name; its id comes from the server.
     let named = use_load(move || {
@@ -107,7 +106,6 @@ pub(crate) fn Metrics() -> impl IntoView {
             <h1>"Metrics"</h1>
         </header>
         <search class="filter-line" aria-label="What is measured">
-            {range_picker(range)}
             {picker(filters)}
         </search>
         {now.draw(figures::now)}

@@ -11,14 +11,14 @@ pub(crate) use detail::Module;
 
 use leptos::prelude::*;
 
-use super::kit::{self, copy_button, empty};
+use super::kit::{copy_button, empty, place_cell, placed};
 use crate::{
     api,
     components::{AsyncView, Dialog, Look, button, heading, table, when_relative},
     data::use_load,
     model::{self, Exported},
-    route::Route,
-    state::{use_session, use_title},
+    route::{Route, Scope},
+    state::{use_address, use_session, use_title},
 };
 
 /// The page of a module. A name may contain characters that a path may not.
@@ -31,13 +31,14 @@ fn route_of(name: &str) -> Route {
 pub(crate) fn Modules() -> impl IntoView {
     use_title(|| "Modules".to_owned());
     let session = use_session();
-    let namespace = kit::use_namespace();
+    let address = use_address();
+    let namespace = Memo::new(move |_| address.namespace());
     let modules = use_load(move || Some(api::planning::modules(namespace.get())));
     let export = RwSignal::new(false);
     let deploy = move || {
         session.edits().then(|| {
             view! {
-                {button(Look::Plain, None, "Export all", move || export.set(true))}
+                {(!address.is_across()).then(|| button(Look::Plain, None, "Export all", move || export.set(true)))}
                 <a class="button button-primary" href=Route::DeployModule.path()>"Plan a file"</a>
             }
             .into_any()
@@ -65,12 +66,14 @@ fn list(modules: &[model::Module]) -> AnyView {
         heading("Changed", ""),
     ];
     let row = |module: &model::Module| {
-        let href = route_of(&module.name).path();
+        let home = Scope::One(module.namespace.clone());
+        let href = route_of(&module.name).path_in(&home);
         let search = format!("module:\"{}\"", module.name);
-        let schedules = Route::Schedules.narrowed(&[("q", &search)]);
+        let schedules = Route::Schedules.narrowed_in(&home, &[("q", &search)]);
         view! {
             <tr data-testid="module-row">
                 <th scope="row" class="name-cell"><a href=href>{module.name.clone()}</a></th>
+                {place_cell(&module.namespace)}
                 <td class="number"><a href=schedules>{module.schedules}</a></td>
                 <td class="number">{module.workflows}</td>
                 <td>{when_relative(module.changed_at, None)}</td>
@@ -79,7 +82,7 @@ fn list(modules: &[model::Module]) -> AnyView {
         .into_any()
     };
     let rows: Vec<_> = modules.iter().map(row).collect();
-    table("Modules", "table", headings, rows.into_any())
+    table("Modules", "table", placed(headings, 1), rows.into_any())
 }
 
 /// The files that declare the current objects, to copy.

@@ -26,21 +26,27 @@ use leptos::prelude::*;
 use super::{
     health::verdict::verdict,
     metrics::charts::{Drawing, throughput},
+    steps,
 };
 use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, cluster_strip, live, panel, use_drag},
-    data::{Feed, use_feed, use_load},
+    data::{Feed, Load, use_feed, use_load},
+    model::WorkProblem,
     route::Route,
-    state::{Throttle, use_address, use_every, use_session, use_title, use_zone},
+    state::{
+        Range, Throttle, ranged_path, use_address, use_every, use_range, use_session, use_title,
+        use_zone,
+    },
     time::Moment,
 };
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 const DAY: i64 = 86_400_000;
+/// So far back the server groups problems; a minute less, for a browser's clock that is behind.
+const OLDEST_PROBLEM: i64 = 30 * DAY - 60_000;
 /// How often expensive queries are repeated while runs start and end.
 const SLOW_MS: i64 = 5_000;
-const HALF_AN_HOUR: i64 = 1_800;
 
 /// The overview.
 #[component]
@@ -48,15 +54,24 @@ pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
     let (session, zone, address) = (use_session(), use_zone(), use_address());
     let house = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
-    let troubles = use_load(move || Some(api::problems(address.namespace())));
+    let range = use_range(&Route::Overview);
+    // What goes on now is that of the last day, whichever range is shown.
+    let troubles = use_load(move || Some(api::problems(address.namespace(), None)));
+    let past = use_load(move || {
+        let oldest = Moment::now().earlier(OLDEST_PROBLEM);
+        let since = range.bounds().0.map_or(oldest, |from| from.max(oldest));
+        (!range.is_usual()).then(|| api::problems(address.namespace(), Some(since)))
+    });
     let alive = use_load(move || Some(api::live_runs(address.namespace())));
     let day = use_load(move || {
-        let from = Moment::now().later(-DAY);
+        let (from, until) = range.bounds();
+        let end = until.unwrap_or_else(Moment::now);
+        let from = from.unwrap_or_else(|| end.earlier(DAY));
         Some(api::run_stats(SeriesQuery {
             namespace: address.namespace(),
             from,
-            until: None,
-            step: HALF_AN_HOUR,
+            until,
+            step: steps::step(end.since(from)),
             tag: None,
             schedule: None,
         }))
@@ -72,6 +87,7 @@ pub(crate) fn Overview() -> impl IntoView {
         alive.loading.refresh();
         slow.run(move || {
             troubles.loading.refresh();
+            past.loading.refresh();
             day.loading.refresh();
         });
     };
@@ -126,8 +142,8 @@ pub(crate) fn Overview() -> impl IntoView {
             {house.draw(|house| cluster_strip(&house.overview.nodes))}
             <div class="overview-grid">
                 <div class="overview-main">
-                    {panel("Problems", view! { <span class="muted">"last 24 hours"</span> }, view! { <problems::Problems problems=troubles/> })}
-                    {panel("Last 24 hours", view! { <a href=Route::Metrics.path()>"Metrics"</a> }, bars())}
+                    {panel("Problems", extent(range, "Since the range began"), problems(range, troubles, past))}
+                    {panel("Runs that ended", metrics(range), bars())}
                 </div>
                 <div class="overview-side">
                     {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
@@ -136,6 +152,32 @@ pub(crate) fn Overview() -> impl IntoView {
             </div>
         </AsyncView>
     }
+}
+
+/// Of which range a panel is; `between` stands for two instants, which the header names.
+fn extent(range: Range, between: &'static str) -> AnyView {
+    let words = move || range.preset().map_or(between, |preset| preset.words);
+    view! { <span class="muted">{words}</span> }.into_any()
+}
+
+/// The same, and the way to more figures.
+fn metrics(range: Range) -> AnyView {
+    let address = use_address();
+    let href = move || ranged_path(address, &Route::Metrics);
+    view! { {extent(range, "In the range")}<a href=href>"Metrics"</a> }.into_any()
+}
+
+/// What went wrong in the range: a day of it is there already.
+fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProblem>>) -> AnyView {
+    let is_usual = Memo::new(move |_| range.is_usual());
+    live(move || {
+        let (problems, none) = if is_usual.get() {
+            (day, "Nothing has failed and nothing was lost in the last 24 hours.")
+        } else {
+            (past, "Nothing has failed and nothing was lost since then.")
+        };
+        view! { <problems::Problems problems=problems none=none/> }.into_any()
+    })
 }
 
 /// The link to the form.

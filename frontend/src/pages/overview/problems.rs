@@ -31,7 +31,11 @@ struct Tools {
 }
 
 #[component]
-pub(super) fn Problems(problems: Load<Vec<WorkProblem>>) -> impl IntoView {
+pub(super) fn Problems(
+    problems: Load<Vec<WorkProblem>>,
+    /// What is said where there is none.
+    none: &'static str,
+) -> impl IntoView {
     let tools = Tools {
         session: use_session(),
         actor: use_actor(),
@@ -42,12 +46,12 @@ pub(super) fn Problems(problems: Load<Vec<WorkProblem>>) -> impl IntoView {
         shows_all: RwSignal::new(false),
     };
     view! {
-        {live(move || problems.with(|problems| list(problems, tools)).unwrap_or_else(|| ().into_any()))}
+        {live(move || problems.with(|problems| list(problems, none, tools)).unwrap_or_else(|| ().into_any()))}
         <Dialog open=tools.asks title="Pause schedule">{pause(tools)}</Dialog>
     }
 }
 
-fn list(problems: &[WorkProblem], tools: Tools) -> AnyView {
+fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let is_hidden = |problem: &&WorkProblem| tools.hidden.is_hidden(&problem.key(), problem.last);
     let hidden = problems.iter().filter(is_hidden).count();
     let mut shown: Vec<&WorkProblem> =
@@ -62,8 +66,7 @@ fn list(problems: &[WorkProblem], tools: Tools) -> AnyView {
         .into_any()
     });
     if shown.is_empty() {
-        return view! { <p class="empty">"Nothing has failed and nothing was lost in the last 24 hours."</p>{note} }
-            .into_any();
+        return view! { <p class="empty">{none}</p>{note} }.into_any();
     }
     let more = shown.len().saturating_sub(SHOWN);
     let all = tools.shows_all.get();

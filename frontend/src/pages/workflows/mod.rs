@@ -17,7 +17,7 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{self, empty, note},
+    kit::{empty, note, place_cell, placed},
     place,
 };
 use crate::{
@@ -37,9 +37,8 @@ const SIZE: usize = 100;
 pub(crate) fn Workflows() -> impl IntoView {
     use_title(|| "Workflows".to_owned());
     let address = use_address();
-    let namespace = kit::use_namespace();
     let workflows = use_listing(SIZE, move || {
-        api::planning::workflow_list(namespace.get(), place(address), SIZE)
+        api::planning::workflow_list(address.namespace(), place(address), SIZE)
     });
     let session = use_session();
     let new_button = live(move || {
@@ -58,7 +57,7 @@ pub(crate) fn Workflows() -> impl IntoView {
             is_empty=Signal::derive(move || workflows.list.is_empty())
             empty=|| empty("No workflow yet", "A schedule with an inline task has its own workflow. Workflows that several schedules share are created here, or declared by modules.")
         >
-            {table("Workflows", "table", headings(), rows(workflows.list, line))}
+            {table("Workflows", "table", placed(headings(), 1), rows(workflows.list, line))}
             {pager(workflows.beside(), "workflows", go)}
         </AsyncView>
     }
@@ -74,7 +73,7 @@ fn headings() -> Vec<Heading> {
 }
 
 fn line(row: &WorkflowRow) -> AnyView {
-    let href = Route::Workflow(row.id.clone()).path();
+    let href = Route::Workflow(row.id.clone()).path_at(&row.namespace);
     let module = row.module.as_ref().map(|module| note(format!("declared by {module}")));
     let names: Vec<&str> = row.tasks.iter().take(6).map(|task| task.name.as_str()).collect();
     let more = row.tasks.len().saturating_sub(names.len());
@@ -82,6 +81,7 @@ fn line(row: &WorkflowRow) -> AnyView {
     view! {
         <tr data-testid="workflow-row">
             <th scope="row" class="name-cell"><a href=href>{row.name.clone()}</a>{module}</th>
+            {place_cell(&row.namespace)}
             <td>{format!("{}{more}", names.join(", "))}</td>
             <td class="number wide">{row.version}</td>
             <td>{when_relative(row.updated_at, None)}</td>

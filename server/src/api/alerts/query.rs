@@ -13,8 +13,8 @@ use crate::{
     api::{
         context::Ask,
         error::Result,
-        page::{Connection, Paging, connection, cost},
-        query::namespace_id,
+        page::{Connection, Paging, connection, cost, cost_by},
+        query::{namespace_id, usual, within},
     },
     commands::{
         BadInput, NewRule,
@@ -27,35 +27,52 @@ use crate::{
 /// What a preview costs beside its answer: it reads the past, so a request may hold only a few.
 const PREVIEW: usize = 10_000;
 
+/// How many rules or channels of several namespaces are listed.
+const MAX_ACROSS: u64 = 500;
+
+/// How many are listed of a namespace that may have so many, or of all.
+fn limit(namespace: Option<&str>, most: u64) -> u64 {
+    namespace.map_or(MAX_ACROSS, |_| most)
+}
+
+fn listed(namespace: Option<&str>, most: u64, row: usize) -> usize {
+    let most = i32::try_from(limit(namespace, most)).unwrap_or(i32::MAX);
+    cost_by(most, most, row)
+}
+
 /// Queries about alerts, rules and channels.
 #[derive(Default)]
 pub(crate) struct AlertQuery;
 
 #[Object]
 impl AlertQuery {
-    /// The alert rules of a namespace by name; at most 100.
-    #[graphql(complexity = "cost(Some(100), None, child_complexity)")]
+    /// The alert rules by name, 100 at the most; of several namespaces 500.
+    #[graphql(complexity = "listed(namespace.as_deref(), MAX_RULES, child_complexity)")]
     async fn alert_rules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
     ) -> Result<Vec<AlertRule>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let rows = rules::list(cx.store().read(), namespace, MAX_RULES).await?;
+        let limit = limit(namespace.as_deref(), MAX_RULES);
+        let within = within(cx, namespace.as_deref()).await?;
+        let rows = rules::list_within(cx.store().read(), &within, limit).await?;
         Ok(rows.into_iter().map(AlertRule).collect())
     }
 
-    /// The channels of a namespace by name; at most 50.
-    #[graphql(complexity = "cost(Some(50), None, child_complexity)")]
+    /// The channels by name, 50 at the most; of several namespaces 500.
+    #[graphql(complexity = "listed(namespace.as_deref(), MAX_CHANNELS, child_complexity)")]
     async fn alert_channels(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
     ) -> Result<Vec<AlertChannel>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let rows = channels::list(cx.store().read(), namespace, MAX_CHANNELS).await?;
+        let limit = limit(namespace.as_deref(), MAX_CHANNELS);
+        let within = within(cx, namespace.as_deref()).await?;
+        let rows = channels::list_within(cx.store().read(), &within, limit).await?;
         Ok(rows.into_iter().map(AlertChannel).collect())
     }
 
@@ -81,39 +98,41 @@ impl AlertQuery {
         Ok(preview.into())
     }
 
-    /// The alerts that the rules of a namespace have recorded, newest first.
+    /// What the rules have taken note of, newest first.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn alerts(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         filter: Option<AlertFilter>,
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<Alert>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(key)?;
         let filter = filter.unwrap_or_default().into();
-        let page = notes::page(cx.store(), namespace, &filter, &window).await?;
+        let page = notes::page(cx.store(), &within, &filter, &window).await?;
         Ok(connection(page, |row| cursor(row.id), Alert))
     }
 
-    /// The messages of a namespace, newest first. DEAD means that delivery was given up.
+    /// The messages, newest first. Those that were given up are DEAD.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn notifications(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         state: Option<NotificationState>,
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<Notification>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(key)?;
         let state = state.map(Into::into);
-        let page = outbox::page(cx.store(), namespace, state, &window).await?;
+        let page = outbox::page(cx.store(), &within, state, &window).await?;
         Ok(connection(page, |row| cursor(row.id), Notification))
     }
 }

@@ -4,7 +4,7 @@ use async_graphql::{Context, Object};
 use entity::Timestamp;
 use uuid::Uuid;
 
-use super::names::{ROOT, namespace_id, usual, within};
+use super::names::{ROOT, usual, within};
 use crate::{
     api::{
         backfill::{Backfill, BackfillMode, BackfillState},
@@ -97,7 +97,8 @@ impl ReadingRuns {
     async fn backfills(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         schedule_id: Option<Uuid>,
         state: Option<BackfillState>,
         first: Option<i32>,
@@ -106,11 +107,11 @@ impl ReadingRuns {
         before: Option<String>,
     ) -> Result<Connection<Backfill>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let key = |text: &str| Uuid::try_parse(text).ok();
         let window = Paging { first, after, last, before }.window(key)?;
         let filter = reads::backfills::Filter { schedule_id, state: state.map(Into::into) };
-        let page = reads::backfills::page(cx.store(), namespace, &filter, &window).await?;
+        let page = reads::backfills::page(cx.store(), &within, &filter, &window).await?;
         Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
     }
 

@@ -3,7 +3,7 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of};
+use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of, usual, within};
 use crate::{
     api::{
         calendar::Calendar,
@@ -29,14 +29,15 @@ impl ReadingShared {
     async fn workflows(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<Workflow>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(name_key)?;
-        let page = workflows::page(cx.store().read(), namespace, &window).await?;
+        let page = workflows::page(cx.store().read(), &within, &window).await?;
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }
 
@@ -69,14 +70,15 @@ impl ReadingShared {
     async fn calendars(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<Calendar>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(name_key)?;
-        let page = calendars::page(cx.store().read(), namespace, &window).await?;
+        let page = calendars::page(cx.store().read(), &within, &window).await?;
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
     }
 
@@ -91,16 +93,17 @@ impl ReadingShared {
         Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
     }
 
-    /// The concurrency groups of a namespace by name, ignoring case; at most 500.
+    /// The concurrency groups, by name without regard to case; at most 500.
     #[graphql(complexity = "cost_by(500, 500, child_complexity)")]
     async fn concurrency_groups(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        namespace: Option<String>,
     ) -> Result<Vec<ConcurrencyGroup>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let rows = groups::list(cx.store().read(), namespace, MAX_GROUPS).await?;
+        let within = within(cx, namespace.as_deref()).await?;
+        let rows = groups::list_within(cx.store().read(), &within, MAX_GROUPS).await?;
         Ok(rows.into_iter().map(ConcurrencyGroup).collect())
     }
 }

@@ -13,7 +13,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Page, Store, StoreError, Window,
+    db::{bulk::Bulk, within::Within},
+};
 
 /// An update of an open alert.
 #[derive(Clone, Debug)]
@@ -298,15 +301,15 @@ pub async fn acknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// A page of a namespace's alerts, newest first.
+/// A page of the alerts, newest first.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         // The alerts of a deleted rule are being removed.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
         .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{Page, Store, StoreError, Window, db::within::Within};
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug)]
@@ -199,15 +199,15 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// A page of a namespace's messages, newest first.
+/// A page of the messages, newest first.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     state: Option<State>,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .apply_if(state, |query, state| query.filter(Column::State.eq(state)));
     let query = list
         .clone()

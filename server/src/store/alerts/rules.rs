@@ -10,7 +10,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{StoreError, db::lookups::lookups};
+use crate::store::{
+    StoreError,
+    db::{lookups::lookups, within::Within},
+};
 
 lookups!("rule", removed: by_ids, lock, lock_all, insert, update);
 
@@ -20,9 +23,19 @@ pub async fn list<C: ConnectionTrait>(
     namespace: Uuid,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
+    list_within(connection, &Within::One(namespace), limit).await
+}
+
+/// The same of several namespaces.
+pub async fn list_within<C: ConnectionTrait>(
+    connection: &C,
+    within: &Within,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .order_by_asc(Column::Name)
+        .order_by_asc(Column::Id)
         .limit(limit);
     Ok(query.all(connection).await?)
 }

@@ -15,7 +15,10 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::many::{self, Manner, Things};
-use crate::store::{Dialect, Page, Store, StoreError, Window, db::lookups::lookups};
+use crate::store::{
+    Dialect, Page, Store, StoreError, Window,
+    db::{lookups::lookups, within::Within},
+};
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
@@ -73,11 +76,11 @@ pub async fn version<C: ConnectionTrait>(
 /// A page of the workflows that are not deleted, by case-insensitive name, then by key.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
-    namespace: Uuid,
+    within: &Within,
     window: &Window<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .filter(Column::DeletedAt.is_null());
     let mut query =
         list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());

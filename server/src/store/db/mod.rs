@@ -1,14 +1,14 @@
 //! Access to the database, and the building blocks of every statement.
 //!
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `backup`, `database_file`:
-//!   other operations on a whole database
-//! - `dialect`: the differences between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by column position; `lookups`: how an object's rows are found
-//! - `days`: the days that a statement touches; `live`: the days that can contain live rows
-//! - `page`, `total`: lists; `changes`: wakes followers of changes
-//! - `searching`: the time limit of database searches
-//! - `error`, `writes`: what went wrong, and whether the database accepts writes
-//! - `faults`: faults that a simulation injects; `sizes`: the numbers of schedules and waiting runs
+//!   what else is done with a database as a whole
+//! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
+//!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
+//! - `days`: the days that a statement touches; `live`: those in which something can be alive
+//! - `page`, `total`: lists; `within`: the namespaces that they are read from; `changes`: wakes who follows them
+//! - `searching`: how long somebody may have the database look for something
+//! - `error`, `writes`: what went wrong, and whether the database takes what is written
+//! - `faults`: what a simulation does to a store; `sizes`: how much there is
 
 pub mod backup;
 pub(crate) mod bulk;
@@ -28,4 +28,5 @@ pub(super) mod primary;
 pub(super) mod searching;
 pub(super) mod sizes;
 pub(super) mod total;
+pub mod within;
 pub(super) mod writes;

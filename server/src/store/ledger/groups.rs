@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Dialect, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups},
+    db::{bulk::Bulk, lookups::lookups, within::Within},
 };
 
 /// The load of a group.
@@ -112,9 +112,18 @@ pub async fn list<C: ConnectionTrait>(
     namespace: Uuid,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
+    list_within(connection, &Within::One(namespace), limit).await
+}
+
+/// The same of several namespaces.
+pub async fn list_within<C: ConnectionTrait>(
+    connection: &C,
+    within: &Within,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
     let folded: SimpleExpr = Func::lower(Expr::col((Entity, Column::Name))).into();
     let query = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .order_by_asc(folded)
         .order_by_asc(Column::Id)
         .limit(limit);

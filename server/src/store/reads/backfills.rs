@@ -12,6 +12,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
 
 /// Selects backfills. A field that is `None` does not narrow the selection.
@@ -51,16 +52,16 @@ pub async fn by_ids(store: &Store, ids: &[Uuid]) -> Result<Vec<Model>, StoreErro
     Ok(query.all(store.read()).await?)
 }
 
-/// A page of the namespace's backfills, newest first.
+/// A page of the backfills, newest first.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     filter: &Filter,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()
-        .filter(Column::NamespaceId.eq(namespace))
+        .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
         .apply_if(filter.state, |query, state| query.filter(Column::State.eq(state)));
     let query = list

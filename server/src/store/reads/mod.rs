@@ -5,15 +5,14 @@
 //!
 //! - `schedules`: the list with its filters
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
-//! - `sorted`: pages sorted by a number
-//! - `within`: selects one namespace, several, or all
-//! - `search`: the terms of a search in SQL; `matching`: conditions on columns
-//! - `backfills`: backfills and their progress
-//! - `batches`: rows by many keys at once
-//! - `schedule_stats`: figures about the runs of schedules
-//! - `tally`: fires by outcome
-//! - `overview`: counts, and the next fires
-//! - `stats`: roll-ups summed for charts; `run_series`: the same for a tag or a schedule
+//! - `sorted`: pages in the order of a number
+//! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
+//! - `backfills`: orders for the past, how far they are
+//! - `batches`: the rows of many keys at once
+//! - `schedule_stats`: what the runs of schedules came to
+//! - `tally`: fires by what became of them
+//! - `overview`: counts and what comes next
+//! - `stats`: roll-ups, added up for charts; `run_series`: the same of a tag or a schedule
 //! - `canary`: the server's own schedule
 //! - `health`: the figures of the health checks
 //! - `health_causes`: the schedules behind these figures; `problems`: schedules that fail or lose
@@ -44,4 +43,5 @@ pub mod search;
 pub mod sorted;
 pub mod stats;
 pub mod tally;
-pub mod within;
+
+pub use super::db::within;

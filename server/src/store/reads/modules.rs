@@ -1,15 +1,18 @@
 //! The deployed modules of a namespace, by name.
 
 use entity::Timestamp;
-use sea_orm::{FromQueryResult, Statement};
+use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
 
 /// A module with at least one existing schedule or workflow.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Module {
-    /// Its name.
+    /// Where it is deployed.
+    pub namespace_id: Uuid,
+    /// Its name, unique in its namespace.
     pub name: String,
     /// How many schedules it declares, without deleted ones.
     pub schedules: i64,
@@ -19,61 +22,81 @@ pub struct Module {
     pub changed_at: Timestamp,
 }
 
-/// A page of the namespace's modules by name; read forward only.
+/// The key of a page: the name and the namespace.
+pub type Key = (String, Uuid);
+
+/// What a module can declare: the table, and whether what is deleted stays in it.
+const TABLES: [(&str, bool); 6] = [
+    ("schedule", true),
+    ("workflow", true),
+    ("calendar", true),
+    ("concurrency_group", false),
+    ("alert_channel", false),
+    ("alert_rule", false),
+];
+
+/// A page of the modules by name; read forward only.
 pub async fn page(
     store: &Store,
-    namespace: Uuid,
-    window: &Window<String>,
+    within: &Within,
+    window: &Window<Key>,
 ) -> Result<Page<Module>, StoreError> {
-    let statement = store.dialect().statement(
-        "SELECT name, CAST(sum(schedules) AS bigint) AS schedules, \
+    let (name, namespace) = window.after.clone().unwrap_or_default();
+    let reach = i64::try_from(window.reach()).unwrap_or(i64::MAX);
+    let (declared, mut values) = declared(within);
+    let [name_at, namespace_at, reach_at] = [1, 2, 3].map(|place| values.len() + place);
+    values.extend([name.into(), namespace.into(), reach.into()]);
+    let sql = format!(
+        "SELECT namespace_id, name, CAST(sum(schedules) AS bigint) AS schedules, \
            CAST(sum(workflows) AS bigint) AS workflows, max(changed_at) AS changed_at \
-         FROM (SELECT module AS name, 1 AS schedules, 0 AS workflows, updated_at AS changed_at \
-               FROM schedule \
-               WHERE namespace_id = $1 AND module IS NOT NULL AND deleted_at IS NULL \
-               UNION ALL \
-               SELECT module, 0, 1, updated_at FROM workflow \
-               WHERE namespace_id = $1 AND module IS NOT NULL AND deleted_at IS NULL \
-               UNION ALL \
-               SELECT module, 0, 0, updated_at FROM calendar \
-               WHERE namespace_id = $1 AND module IS NOT NULL AND deleted_at IS NULL \
-               UNION ALL \
-               SELECT module, 0, 0, updated_at FROM concurrency_group \
-               WHERE namespace_id = $1 AND module IS NOT NULL \
-               UNION ALL \
-               SELECT module, 0, 0, updated_at FROM alert_channel \
-               WHERE namespace_id = $1 AND module IS NOT NULL \
-               UNION ALL \
-               SELECT module, 0, 0, updated_at FROM alert_rule \
-               WHERE namespace_id = $1 AND module IS NOT NULL) AS declared \
-         WHERE name > $2 GROUP BY name ORDER BY name LIMIT $3",
-        [
-            namespace.into(),
-            window.after.clone().unwrap_or_default().into(),
-            i64::try_from(window.reach()).unwrap_or(i64::MAX).into(),
-        ],
+         FROM ({declared}) AS declared \
+         WHERE name > ${name_at} OR (name = ${name_at} AND namespace_id > ${namespace_at}) \
+         GROUP BY name, namespace_id ORDER BY name, namespace_id LIMIT ${reach_at}"
     );
+    let statement = store.dialect().statement(sql, values);
     let rows = Module::find_by_statement(statement).all(store.read()).await?;
-    Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, namespace)))))
+    Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, within)))))
 }
 
 /// The statement that counts the modules.
-fn counting(store: &Store, namespace: Uuid) -> Statement {
-    let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
-    store.dialect().statement(
-        "SELECT count(*) AS rows FROM (SELECT module FROM ( \
-           SELECT module FROM schedule WHERE namespace_id = $1 AND deleted_at IS NULL \
-           UNION ALL \
-           SELECT module FROM workflow WHERE namespace_id = $1 AND deleted_at IS NULL \
-           UNION ALL \
-           SELECT module FROM calendar WHERE namespace_id = $1 AND deleted_at IS NULL \
-           UNION ALL \
-           SELECT module FROM concurrency_group WHERE namespace_id = $1 \
-           UNION ALL \
-           SELECT module FROM alert_channel WHERE namespace_id = $1 \
-           UNION ALL \
-           SELECT module FROM alert_rule WHERE namespace_id = $1) AS declared \
-         WHERE module IS NOT NULL GROUP BY module LIMIT $2) AS modules",
-        [namespace.into(), most.into()],
-    )
+fn counting(store: &Store, within: &Within) -> Statement {
+    let (declared, mut values) = declared(within);
+    values.push(i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX).into());
+    let sql = format!(
+        "SELECT count(*) AS rows FROM (SELECT name FROM ({declared}) AS declared \
+         GROUP BY name, namespace_id LIMIT ${}) AS modules",
+        values.len()
+    );
+    store.dialect().statement(sql, values)
+}
+
+/// Everything that modules have declared, a row each, and what that binds: it stands before the
+/// rest of a statement, for SQLite numbers what is bound in the order of the text.
+fn declared(within: &Within) -> (String, Vec<Value>) {
+    let (lies_within, values) = lies_within(within);
+    let of = |(table, is_kept): (&str, bool)| {
+        let lives = if is_kept { "AND deleted_at IS NULL" } else { "" };
+        let one = |counted: &str| u8::from(table == counted);
+        let (schedules, workflows) = (one("schedule"), one("workflow"));
+        format!(
+            "SELECT namespace_id, module AS name, {schedules} AS schedules, \
+               {workflows} AS workflows, updated_at AS changed_at \
+             FROM {table} WHERE {lies_within} AND module IS NOT NULL {lives}"
+        )
+    };
+    (TABLES.map(of).join(" UNION ALL "), values)
+}
+
+fn lies_within(within: &Within) -> (String, Vec<Value>) {
+    let ids = match within {
+        Within::All => return ("1 = 1".to_owned(), vec![]),
+        Within::One(id) => std::slice::from_ref(id),
+        Within::Some(ids) => ids.as_slice(),
+    };
+    if ids.is_empty() {
+        return ("1 = 0".to_owned(), vec![]);
+    }
+    let places: Vec<_> = (1..=ids.len()).map(|place| format!("${place}")).collect();
+    let values = ids.iter().map(|id| (*id).into()).collect();
+    (format!("namespace_id IN ({})", places.join(", ")), values)
 }

@@ -1,11 +1,16 @@
 //! Lists, charts and feeds of all namespaces that somebody may see.
 
+use std::collections::BTreeSet;
+
+use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
 use futures::StreamExt;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     desk::{CREATE, Desk},
+    planted::one_of_each,
     walking::{member_of, namespace},
 };
 use crate::support::{TestDatabase, on_both};
@@ -14,6 +19,8 @@ on_both!(
     lists_and_figures_of_all_namespaces_hold_what_one_may_see,
     a_page_of_all_namespaces_goes_on_where_it_ended,
     runs_of_all_namespaces_are_followed,
+    what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it,
+    modules_of_one_name_in_two_namespaces_are_two,
 );
 
 /// Three namespaces with a schedule each, of which each has run once.
@@ -124,4 +131,113 @@ async fn runs_of_all_namespaces_are_followed(database: TestDatabase) {
         .await;
     seen.sort();
     assert_eq!(seen, ["default", "east", "west"]);
+}
+
+/// The lists of what people and modules make, and of what comes of that.
+const MADE: &str = "query($in: String) {
+    alertRules(namespace: $in) { namespace }
+    alertChannels(namespace: $in) { namespace }
+    alerts(namespace: $in) { nodes { namespace } }
+    notifications(namespace: $in) { nodes { namespace } }
+    backfills(namespace: $in) { nodes { namespace } }
+    calendars(namespace: $in) { nodes { namespace } }
+    concurrencyGroups(namespace: $in) { namespace }
+    workflows(namespace: $in) { nodes { namespace } }
+    modules(namespace: $in) { nodes { namespace } totalCount } }";
+const LISTS: [&str; 9] = [
+    "alertRules",
+    "alertChannels",
+    "alerts",
+    "notifications",
+    "backfills",
+    "calendars",
+    "concurrencyGroups",
+    "workflows",
+    "modules",
+];
+
+const DEPLOY: &str = "mutation($source: String!) { deployModule(source: $source) { module } }";
+
+fn module(namespace: &str, name: &str) -> Value {
+    let source = format!(
+        "module: {name}\nnamespace: {namespace}\nschedules:\n  {name}-hourly:\n    \
+         when: \"@hourly\"\n    task: {{ target: {{ noop: {{}} }} }}\n"
+    );
+    json!({ "source": source })
+}
+
+/// Three namespaces, each with one of everything, and a module.
+async fn full_namespaces(database: TestDatabase) -> Desk {
+    let desk = Desk::open(database).await;
+    let make = "mutation($name: String!) { createNamespace(name: $name) { __typename } }";
+    for name in ["east", "west"] {
+        desk.ask(make, json!({ "name": name })).await;
+    }
+    for name in ["default", "east", "west"] {
+        one_of_each(&desk, name).await;
+        desk.ask(DEPLOY, module(name, "shared")).await;
+    }
+    desk
+}
+
+/// The namespaces that a list shows, and how many rows it has.
+fn places<'a>(answer: &'a Value, list: &str) -> (BTreeSet<&'a str>, usize) {
+    let rows = answer[list]["nodes"].as_array().or_else(|| answer[list].as_array());
+    let rows = rows.unwrap_or_else(|| panic!("{list}: {answer}"));
+    let total = answer[list]["totalCount"].as_u64();
+    assert!(total.is_none_or(|total| total == rows.len() as u64), "{list}: {answer}");
+    (rows.iter().map(|row| row["namespace"].as_str().unwrap()).collect(), rows.len())
+}
+
+async fn what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it(database: TestDatabase) {
+    let desk = full_namespaces(database).await;
+    let all = desk.ask(MADE, json!({ "in": null })).await;
+    // To leave it out means the first.
+    let unsaid = MADE.replace("(namespace: $in)", "").replace("($in: String)", "");
+    let usual = desk.ask(&unsaid, json!({})).await;
+    let west = namespace(&desk, "west").await;
+    let eve = member_of(west, Role::Viewer);
+    let hers = desk.send_as(&eve, MADE, json!({ "in": null })).await;
+    assert!(hers.errors.is_empty(), "{:?}", hers.errors);
+    let hers = hers.data.into_json().unwrap();
+    let east = namespace(&desk, "east").await;
+    let grant = Grant { role: Role::Viewer, sees_payloads: false };
+    let grants = Grants::new(None, [(west, grant), (east, grant)]);
+    let two = Viewer::new(Uuid::from_u128(9), "tom", ViewerKind::User, grants, "192.0.2.9");
+    let theirs = desk.send_as(&two, MADE, json!({ "in": null })).await;
+    let theirs = theirs.data.into_json().unwrap();
+    for list in LISTS {
+        let (seen, rows) = places(&all, list);
+        assert_eq!(seen, BTreeSet::from(["default", "east", "west"]), "{list}");
+        assert_eq!(places(&usual, list), (BTreeSet::from(["default"]), rows / 3), "{list}");
+        let both = BTreeSet::from(["east", "west"]);
+        assert_eq!(places(&theirs, list), (both, rows * 2 / 3), "{list}");
+        assert_eq!(places(&hers, list), (BTreeSet::from(["west"]), rows / 3), "{list}");
+        let query = format!("query($in: String) {{ {list}(namespace: $in) {{ __typename }} }}");
+        assert_eq!(desk.code_for(&eve, &query, json!({ "in": "east" })).await, "NOT_FOUND");
+    }
+}
+
+async fn modules_of_one_name_in_two_namespaces_are_two(database: TestDatabase) {
+    let desk = full_namespaces(database).await;
+    desk.ask(DEPLOY, module("east", "alone")).await;
+    let query = "query($after: String) { modules(namespace: null, first: 1, after: $after) {
+        nodes { name namespace schedules } pageInfo { endCursor hasNextPage } totalCount } }";
+    let (mut found, mut after) = (Vec::new(), Value::Null);
+    loop {
+        let page = desk.ask(query, json!({ "after": after })).await;
+        let page = &page["modules"];
+        assert_eq!((&page["totalCount"], &page["nodes"][0]["schedules"]), (&json!(4), &json!(1)));
+        let word = |field: &str| page["nodes"][0][field].as_str().unwrap().to_owned();
+        found.push((word("name"), word("namespace")));
+        if page["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+    assert_eq!(found[0], ("alone".to_owned(), "east".to_owned()));
+    // Of one name, they come in the order of their namespaces' keys.
+    found.sort();
+    let shared = |place: &str| ("shared".to_owned(), place.to_owned());
+    assert_eq!(found[1..], [shared("default"), shared("east"), shared("west")]);
 }

@@ -32,7 +32,7 @@ impl Within {
     }
 
     /// The condition that a row lies in one of them.
-    pub(super) fn holds<C: ColumnTrait>(&self, namespace: C) -> Condition {
+    pub(in crate::store) fn holds<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(id) => Condition::all().add(namespace.eq(*id)),
             Self::Some(ids) => Condition::all().add(namespace.is_in(ids.iter().copied())),
@@ -41,7 +41,7 @@ impl Within {
     }
 
     /// The same, written so that an index over the namespace is used even for all of them.
-    pub(super) fn holds_each<C: ColumnTrait>(&self, namespace: C) -> Condition {
+    pub(in crate::store) fn holds_each<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(_) | Self::Some(_) => self.holds(namespace),
             Self::All => Condition::all().add(namespace.in_subquery(self.keys())),
@@ -49,7 +49,7 @@ impl Within {
     }
 
     /// A query for their keys.
-    pub(super) fn keys(&self) -> SelectStatement {
+    pub(in crate::store) fn keys(&self) -> SelectStatement {
         namespace::Entity::find()
             .select_only()
             .column(namespace::Column::Id)
