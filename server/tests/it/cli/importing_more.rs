@@ -37,6 +37,8 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
         (&[of_system.to_str().unwrap()][..], "", "it lies where these lie"),
         (&["-"], "0 3 * * * root /usr/bin/clean\n", "'root' in line 1"),
         (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
+        (&["-"], "1 3 * * * postgres psql -c 'vacuum'\n", "'postgres' in line 1"),
+        (&["-"], "*/10 * * * * sys /usr/lib/sa/sa1\n", "'sys' in line 1"),
     ] {
         let said = refused(args, input);
         assert!(said.contains(shows) && said.contains("--system"), "{said}");

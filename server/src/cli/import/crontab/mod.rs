@@ -1,9 +1,10 @@
 //! Crontab files, as Debian's cron and cronie read them.
 //!
-//! - `form`: whether users precede the commands
+//! - `form`: whether users precede the commands; `known`: accounts and programs
 //! - `program`: names for entries
 
 mod form;
+mod known;
 mod program;
 
 use std::{collections::BTreeMap, path::Path};
