@@ -158,6 +158,40 @@ fn only_timers_that_are_enabled_are_imported() {
 }
 
 #[test]
+fn a_masked_unit_hides_the_one_of_the_vendor() {
+    let folder = tempfile::tempdir().unwrap();
+    let (local, vendor) = (folder.path().join("etc"), folder.path().join("lib"));
+    let wants = local.join("timers.target.wants");
+    for path in [&wants, &vendor] {
+        fs::create_dir_all(path).unwrap();
+    }
+    for name in ["apt", "empty", "silent", "dump@"] {
+        let timer = vendor.join(format!("{name}.timer"));
+        fs::write(&timer, "[Timer]\nOnCalendar=daily\n").unwrap();
+        let service = vendor.join(format!("{name}.service"));
+        fs::write(service, "[Service]\nUser=root\nExecStart=/bin/a\n").unwrap();
+        symlink(&timer, wants.join(format!("{name}.timer").replace('@', "@data"))).unwrap();
+    }
+    symlink("/dev/null", local.join("apt.timer")).unwrap();
+    symlink("/dev/null", local.join("dump@.timer")).unwrap();
+    fs::write(local.join("empty.timer"), "").unwrap();
+    symlink("/dev/null", local.join("silent.service")).unwrap();
+    let paths = [local.to_str().unwrap(), vendor.to_str().unwrap()];
+    for more in [&[][..], &["--all"]] {
+        let args = [&["systemd"], &paths[..], &["--tz", "UTC"], more].concat();
+        let (told, module) = import(&args, "");
+        assert_eq!(told.len(), 4, "{told:?}");
+        for (outcome, notes) in &told {
+            assert!(outcome == "skipped" && notes.contains("masked"), "{told:?}");
+        }
+        assert!(!module.contains("/bin/a"), "{module}");
+    }
+    // A folder of its own, or the vendor's alone: nothing hides the unit.
+    let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
+    assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
+}
+
+#[test]
 fn schedules_of_event_bridge_are_imported() {
     let export = json!({ "Schedules": [
         {
