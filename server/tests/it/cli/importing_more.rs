@@ -56,9 +56,17 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
 fn entries_are_named_by_what_they_do() {
     let tab = "* * * * * php /srv/shop/artisan schedule:run\n\
                * * * * * php /srv/shop/artisan queue:work --once\n\
-               * * * * * php /srv/shop/artisan queue:work\n";
+               * * * * * php /srv/shop/artisan queue:work --tries=3\n\
+               * * * * * php /srv/shop/artisan queue:work\n\
+               * * * * * flock -n /tmp/l /usr/local/bin/sync.sh\n";
     let (_, module) = import(&["crontab", "-", "--tz", "UTC"], tab);
-    for name in ["  artisan:", "  artisan-queue-work:", "  artisan-queue-work-2:"] {
+    for name in [
+        "  artisan:",
+        "  artisan-queue-work:",
+        "  artisan-queue-work-tries-3:",
+        "  artisan-queue-work-2:",
+        "  sync.sh:",
+    ] {
         assert!(module.contains(name), "{name}: {module}");
     }
 }
