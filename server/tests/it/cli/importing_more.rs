@@ -299,3 +299,31 @@ fn events_of_cronicle_are_imported() {
         assert!(module.contains(part), "{part}: {module}");
     }
 }
+
+#[test]
+fn an_import_tells_of_credentials_that_servers_refuse() {
+    let export = json!([
+        {
+            "name": "call", "schedule": "@hourly", "executor": "http", "executor_config": {
+                "method": "POST", "url": "https://a.example/x?key=hush",
+                "headers": "[\"Authorization: Bearer hush\"]",
+            },
+        },
+        { "name": "plain", "schedule": "@hourly", "executor": "shell", "executor_config": { "command": "a" } },
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.json");
+    fs::write(&file, export.to_string()).unwrap();
+    let args = ["import", "dkron", file.to_str().unwrap(), "--dry-run"];
+    let done = Command::new(&args).run();
+    let fields = "    http.headers.Authorization, http.url hold credentials in clear";
+    assert!(done.out.contains(fields), "{done:?}");
+    assert!(done.out.contains("{{ secrets.NAME }}"), "{done:?}");
+    assert!(done.out.ends_with("1 entry holds a credential in clear, which servers refuse\n"));
+    assert!(!done.out.contains("hush"), "{done:?}");
+
+    let tab = "PGPASS=hush\n@daily /bin/a\n@daily /bin/b\n";
+    let done = Command::new(&["import", "crontab", "-", "--dry-run"]).input(tab).run();
+    assert!(done.out.contains("command.env.PGPASS holds a credential"), "{done:?}");
+    assert!(done.out.ends_with("2 entries hold credentials in clear, which servers refuse\n"));
+}
