@@ -9,7 +9,7 @@ use crate::{
     cli::CliError,
     commands::{
         Format,
-        modules::file::{File, ScheduleEntry, WorkflowEntry},
+        modules::file::{File, ScheduleEntry, TaskEntry, WorkflowEntry},
     },
 };
 
@@ -35,6 +35,9 @@ pub(super) struct ImportedEntry {
     schedule: Option<String>,
     /// What differs from the original, or why it cannot be imported.
     notes: Vec<String>,
+    /// The first fields that hold a credential in clear: servers refuse the schedule because of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    credentials: Vec<String>,
 }
 
 /// The outcome of an entry.
@@ -68,6 +71,8 @@ const MAX_ENTRIES: usize = 1_000;
 const MAX_NOTE: usize = 1_000;
 /// The largest number of characters in one note of the report.
 const MAX_SAID: usize = 600;
+/// The largest number of fields with credentials that the report names for one entry.
+const MAX_CREDENTIALS: usize = 5;
 /// The largest number of entries in one import.
 const MAX_FOUND: usize = 20_000;
 
@@ -101,6 +106,7 @@ impl Gathered {
             let why = "it has a NUL character, which no program and no address may have";
             return self.refuse(origin, why);
         }
+        let credentials = self.note_credentials(&schedule, workflow.as_ref());
         let name = self.names.take(wanted);
         schedule.note = schedule.note.chars().take(MAX_NOTE).collect();
         if let Some(workflow) = workflow {
@@ -110,6 +116,35 @@ impl Gathered {
         self.file.schedules.insert(name.clone(), schedule);
         let outcome = if changes.is_empty() { Outcome::Imported } else { Outcome::MeaningChanged };
         self.put(origin, outcome, Some(name), changes);
+        if let Some(entry) = self.found.last_mut() {
+            entry.credentials = credentials;
+        }
+    }
+
+    /// Notes the fields that servers refuse because of credentials in clear, and returns the first
+    /// of them.
+    fn note_credentials(
+        &mut self,
+        schedule: &ScheduleEntry,
+        workflow: Option<&WorkflowEntry>,
+    ) -> Vec<String> {
+        let own = schedule.task.iter().flat_map(TaskEntry::literal_credentials);
+        let of_tasks = workflow.into_iter().flat_map(WorkflowEntry::literal_credentials);
+        let mut fields: Vec<String> = own.chain(of_tasks).collect();
+        fields.dedup();
+        let more = fields.len().saturating_sub(MAX_CREDENTIALS);
+        fields.truncate(MAX_CREDENTIALS);
+        let holds = match (&*fields, more) {
+            ([], _) => return fields,
+            ([only], _) => format!("{only} holds a credential"),
+            (first, 0) => format!("{} hold credentials", first.join(", ")),
+            (first, more) => format!("{} and {more} more hold credentials", first.join(", ")),
+        };
+        self.remark(format!(
+            "{holds} in clear, which servers refuse: keep it as a secret (carillon secret set \
+             NAME), and write {{{{ secrets.NAME }}}} in its place before you apply the module"
+        ));
+        fields
     }
 
     /// Refuses an entry.
@@ -135,7 +170,8 @@ impl Gathered {
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
         let (place, entry) = (origin.place.clone(), cut(origin.entry, MAX_SHOWN));
-        self.found.push(ImportedEntry { place, entry, outcome, schedule, notes });
+        let credentials = vec![];
+        self.found.push(ImportedEntry { place, entry, outcome, schedule, notes, credentials });
     }
 
     pub(super) fn all_keep_their_meaning(&self) -> bool {
@@ -190,6 +226,14 @@ impl Gathered {
         match count(Outcome::Skipped) {
             0 => words += "\n",
             skipped => words += &format!(", {skipped} skipped\n"),
+        }
+        match self.found.iter().filter(|found| !found.credentials.is_empty()).count() {
+            0 => {}
+            1 => words += "1 entry holds a credential in clear, which servers refuse\n",
+            more => {
+                words +=
+                    &format!("{more} entries hold credentials in clear, which servers refuse\n");
+            }
         }
         words
     }

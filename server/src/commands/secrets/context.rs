@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::watchdog::masked_address;
 use crate::vault::MASK;
 
-/// Parts of names in a context that suggest a secret.
+/// Parts of names that suggest a secret, wherever they stand.
 const TELLING: [&str; 9] = [
     "authorization",
     "cookie",
@@ -18,10 +18,88 @@ const TELLING: [&str; 9] = [
     "api_key",
 ];
 
-/// Whether a member of a context with that name contains a secret.
-pub(super) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    TELLING.iter().any(|part| name.contains(part))
+/// Ends of names that suggest a secret, without separators: `AWS_ACCESS_KEY`, `apiKey`.
+const TELLING_ENDS: [&str; 4] = ["apikey", "accesskey", "authkey", "subscriptionkey"];
+
+/// Last words of names that suggest a secret. In the middle they say little: `AUTH_URL`,
+/// `pass_rate`.
+const TELLING_WORDS: [&str; 3] = ["auth", "pass", "sig"];
+
+/// Words that end in `pass` without being a password, unlike `PGPASS`.
+const NO_PASSWORDS: [&str; 6] =
+    ["bypass", "compass", "encompass", "overpass", "surpass", "trespass"];
+
+/// What stands before `key` where it is no credential: `Idempotency-Key`, `sort_key`.
+const KEYS_OF_DATA: [&str; 24] = [
+    "cache",
+    "column",
+    "correlation",
+    "dedup",
+    "deduplication",
+    "event",
+    "foreign",
+    "group",
+    "hash",
+    "idempotency",
+    "index",
+    "lookup",
+    "message",
+    "object",
+    "order",
+    "ordering",
+    "partition",
+    "primary",
+    "public",
+    "routing",
+    "row",
+    "sort",
+    "surrogate",
+    "websocket",
+];
+
+/// Whether a member, a variable or a field with that name contains a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase().replace('-', "_");
+    if TELLING.iter().any(|part| lower.contains(part)) {
+        return true;
+    }
+    let words = words(name);
+    let joined = words.concat();
+    words.last().is_some_and(|last| {
+        TELLING_WORDS.contains(&&**last)
+            || last.ends_with("pass") && !NO_PASSWORDS.contains(&&**last)
+            || TELLING_ENDS.iter().any(|end| joined.ends_with(end))
+    })
+}
+
+/// Whether a header or a parameter of a request with that name contains a secret. There `key` alone
+/// suggests one; elsewhere it is what a record is found by.
+pub(super) fn is_secret_of_request(name: &str) -> bool {
+    let words = words(name);
+    let is_key = match &*words {
+        [.., before, last] => last == "key" && !KEYS_OF_DATA.contains(&&**before),
+        [only] => only == "key",
+        [] => false,
+    };
+    is_key || is_secret(name)
+}
+
+/// The words of a name in lower case, without a number at the end: `X-Api-Key`, `dbPass2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').chars() {
+        let ends = !c.is_ascii_alphanumeric() || c.is_ascii_uppercase() && was_lower;
+        if ends {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        was_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// A JSON value with texts under secret names masked.
@@ -30,8 +108,8 @@ pub(crate) fn masked_json(value: &Value) -> Value {
         Value::Object(members) => {
             let shown = members.iter().map(|(name, member)| {
                 let addresses = member.as_object().filter(|_| name == PING);
-                let shown = if member.is_string() && is_secret(name) {
-                    Value::from(MASK)
+                let shown = if is_secret(name) {
+                    hidden_texts(member)
                 } else if let Some(addresses) = addresses {
                     masked_addresses(addresses)
                 } else {
@@ -46,6 +124,17 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     }
 }
 
+/// The value of a member with a secret name: a text and the texts of a list are masked. The members
+/// of an object have names of their own.
+fn hidden_texts(value: &Value) -> Value {
+    match value {
+        Value::String(_) => Value::from(MASK),
+        Value::Array(items) => Value::Array(items.iter().map(hidden_texts).collect()),
+        Value::Object(_) => masked_json(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
 /// JSON from a caller, with returned masks replaced by the texts that they stand for. The opposite
 /// of [`masked_json`].
 pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
@@ -53,9 +142,7 @@ pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
         (Value::Object(members), Value::Object(old)) => {
             let kept = members.into_iter().map(|(name, member)| {
                 let member = match old.get(&name) {
-                    Some(text @ Value::String(_)) if member == MASK && is_secret(&name) => {
-                        text.clone()
-                    }
+                    Some(old) if is_secret(&name) => shown_texts(member, old),
                     Some(old) => unmasked_json(member, old),
                     None => member,
                 };
@@ -63,15 +150,27 @@ pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
             });
             Value::Object(kept.collect())
         }
-        (Value::Array(items), Value::Array(old)) => {
-            let kept = items.into_iter().enumerate().map(|(index, item)| match old.get(index) {
-                Some(old) => unmasked_json(item, old),
-                None => item,
-            });
-            Value::Array(kept.collect())
-        }
+        (Value::Array(items), Value::Array(old)) => restored(items, old, unmasked_json),
         (given, _) => given,
     }
+}
+
+/// The opposite of [`hidden_texts`].
+fn shown_texts(given: Value, old: &Value) -> Value {
+    match (given, old) {
+        (Value::String(given), Value::String(_)) if given == MASK => old.clone(),
+        (Value::Array(items), Value::Array(old)) => restored(items, old, shown_texts),
+        (given, old) => unmasked_json(given, old),
+    }
+}
+
+/// The items of a list, each with its masks replaced by means of the old item in its position.
+fn restored(items: Vec<Value>, old: &[Value], restore: fn(Value, &Value) -> Value) -> Value {
+    let kept = items.into_iter().enumerate().map(|(index, item)| match old.get(index) {
+        Some(old) => restore(item, old),
+        None => item,
+    });
+    Value::Array(kept.collect())
 }
 
 /// The member of a schedule's definition with the addresses that it calls.
@@ -93,6 +192,7 @@ mod tests {
     fn a_mask_that_comes_back_keeps_the_text_that_it_hides() {
         let old = serde_json::json!({
             "token": "hush", "n": 1, "in": [{ "password": "sesame" }, { "secret": 7 }],
+            "tokens": ["hush", ["hush", 1], { "api_key": "hush", "n": "shown" }],
         });
         assert_eq!(unmasked_json(masked_json(&old), &old), old);
         let given = serde_json::json!({ "token": "new", "other": MASK, "password": MASK });
@@ -105,6 +205,7 @@ mod tests {
             "region": "eu", "api_token": "hush", "rows": [{ "password": "hush", "key": 7 }],
             "secrets": { "a": "shown, as its own name says nothing" },
             "ping": { "success": "https://a/x?key=hush" },
+            "tokens": ["hush", ["hush", 1], { "api_key": "hush", "n": "shown" }],
         });
         assert_eq!(
             masked_json(&given),
@@ -112,7 +213,57 @@ mod tests {
                 "region": "eu", "api_token": "***", "rows": [{ "password": "***", "key": 7 }],
                 "secrets": { "a": "shown, as its own name says nothing" },
                 "ping": { "success": "https://a/***" },
+                "tokens": ["***", ["***", 1], { "api_key": "***", "n": "shown" }],
             })
         );
+    }
+
+    #[test]
+    fn names_tell_of_secrets_by_their_words() {
+        for name in [
+            "Authorization",
+            "X-Api-Key",
+            "apikey",
+            "apiKey",
+            "AWS_ACCESS_KEY",
+            "accessKey2",
+            "X-Auth-Key",
+            "Ocp-Apim-Subscription-Key",
+            "PGPASS",
+            "dbPass",
+            "smtp_pass_2",
+            "REDIS_AUTH",
+            "sig",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in [
+            "AWS_ACCESS_KEY_ID",
+            "AUTH_URL",
+            "NEXTAUTH_URL",
+            "author",
+            "oauth_scope",
+            "pass_rate",
+            "passengers",
+            "BYPASS",
+            "compass",
+            "signal",
+            "design",
+            "key",
+            "monkey",
+            "PGPASSFILE",
+            "keyboard",
+            "partition_key",
+            "",
+        ] {
+            assert!(!is_secret(name), "{name}");
+        }
+        for name in ["key", "sig", "X-Functions-Key", "masterKey", "access_key"] {
+            assert!(is_secret_of_request(name), "{name}");
+        }
+        for name in ["Idempotency-Key", "X-Idempotency-Key", "monkey", "sortKey", "keys", "key_id"]
+        {
+            assert!(!is_secret_of_request(name), "{name}");
+        }
     }
 }

@@ -3,18 +3,18 @@
 //! A definition is stored as it is, and kept in every version and every backup; only secrets are
 //! sealed. So a text whose name suggests a credential must refer to a secret.
 
-use super::context::is_secret;
+use super::context::{is_secret, is_secret_of_request};
 use crate::{
     model::BadInput,
-    target::{Secret, Target, TargetError, is_template},
+    target::{Secret, Target, TargetError, is_filled_from_elsewhere},
 };
 
 /// Refuses the first credential of a task that does not refer to a secret. `task` is the task's
 /// field.
 pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadInput> {
-    match places(target).into_iter().find(|(_, text)| is_literal(text)) {
+    match literals(target).into_iter().next() {
         None => Ok(()),
-        Some((field, _)) => {
+        Some(field) => {
             let problem = "holds a credential in clear, and definitions are stored as they are";
             let help = "keep it as a secret (`carillon secret set NAME`), and write \
                         `{{ secrets.NAME }}` in its place";
@@ -23,9 +23,15 @@ pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadI
     }
 }
 
-/// Whether a text is literal. A template takes its value from elsewhere.
+/// The fields of a target that hold a credential in clear.
+pub(in crate::commands) fn literals(target: &Target) -> Vec<String> {
+    let literal = places(target).into_iter().filter(|(_, text)| is_literal(text));
+    literal.map(|(field, _)| field).collect()
+}
+
+/// Whether a text is literal: it does not take its value from elsewhere.
 fn is_literal(text: &str) -> bool {
-    !text.is_empty() && !is_template(text)
+    !text.is_empty() && !is_filled_from_elsewhere(text)
 }
 
 /// The texts that are credentials by their position, with their fields.
@@ -34,12 +40,12 @@ fn places(target: &Target) -> Vec<(String, String)> {
         Target::Http(http) => {
             let signing = http.signing_secret.iter();
             let signing = signing.map(|key| ("http.signing_secret".to_owned(), key.expose()));
-            let headers = named("http.headers", http.headers.iter());
+            let headers = named("http.headers", http.headers.iter(), is_secret_of_request);
             let own = signing.chain(headers).map(|(field, text)| (field, text.to_owned()));
             own.chain(parameters(&http.url)).collect()
         }
         Target::Command(command) => {
-            let named = named("command.env", command.env.iter());
+            let named = named("command.env", command.env.iter(), is_secret);
             named.map(|(field, text)| (field, text.to_owned())).collect()
         }
         Target::Publish(publish) => {
@@ -49,7 +55,8 @@ fn places(target: &Target) -> Vec<(String, String)> {
                 (format!("publish.to.{broker}.{name}"), secret.expose().to_owned())
             });
             let own: Vec<(String, String)> = own.collect();
-            let headers = named("publish.event.headers", publish.event.headers.iter());
+            // Events have keys of many kinds, which are no credentials.
+            let headers = named("publish.event.headers", publish.event.headers.iter(), is_secret);
             own.into_iter().chain(headers.map(|(field, text)| (field, text.to_owned()))).collect()
         }
         Target::Worker(_) | Target::Noop(_) => Vec::new(),
@@ -60,8 +67,9 @@ fn places(target: &Target) -> Vec<(String, String)> {
 fn named<'a>(
     field: &str,
     texts: impl Iterator<Item = (&'a String, &'a Secret)>,
+    is_secret: fn(&str) -> bool,
 ) -> impl Iterator<Item = (String, &'a str)> {
-    let telling = texts.filter(|(name, _)| is_secret(name));
+    let telling = texts.filter(move |(name, _)| is_secret(name));
     telling.map(move |(name, text)| (format!("{field}.{name}"), text.expose()))
 }
 
@@ -70,9 +78,13 @@ fn parameters(url: &str) -> impl Iterator<Item = (String, String)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let telling = pairs.filter(|(name, _)| is_secret(name));
+    let telling = pairs.filter(|(name, _)| is_secret_of_request(name));
     telling
-        .map(|(_, value)| ("http.url".to_owned(), value.to_owned()))
+        .map(|(_, value)| {
+            // An ampersand inside a template ends no parameter.
+            let is_cut = value.matches("{{").count() != value.matches("}}").count();
+            ("http.url".to_owned(), if is_cut { query } else { value }.to_owned())
+        })
         .collect::<Vec<_>>()
         .into_iter()
 }
@@ -107,6 +119,35 @@ mod tests {
                 "http.headers.Authorization",
             ),
             (http(json!({ "headers": { "X-Api-Key": "x" } })), "http.headers.X-Api-Key"),
+            (http(json!({ "headers": { "apikey": "x" } })), "http.headers.apikey"),
+            (http(json!({ "headers": { "X-Auth-Key": "x" } })), "http.headers.X-Auth-Key"),
+            (
+                http(json!({ "headers": { "Ocp-Apim-Subscription-Key": "x" } })),
+                "http.headers.Ocp-Apim-Subscription-Key",
+            ),
+            (
+                http(json!({ "headers": { "Authorization": "Bearer abc{{ '' }}" } })),
+                "http.headers.Authorization",
+            ),
+            (
+                http(json!({ "headers": { "Authorization": "Bearer abc{{ run_id }}" } })),
+                "http.headers.Authorization",
+            ),
+            (
+                http(json!({ "headers": { "Authorization": "Bearer abc{# secrets.a #}" } })),
+                "http.headers.Authorization",
+            ),
+            (http(json!({ "url": "https://a.example/x?key=x" })), "http.url"),
+            (http(json!({ "url": "https://a.example/x?n=1&sig=x" })), "http.url"),
+            (http(json!({ "url": "https://a.example/x?apikey=x" })), "http.url"),
+            (
+                json!({ "command": { "program": "/bin/true", "env": { "AWS_ACCESS_KEY": "x" } } }),
+                "command.environment.AWS_ACCESS_KEY",
+            ),
+            (
+                json!({ "command": { "program": "/bin/true", "env": { "PGPASS": "x" } } }),
+                "command.environment.PGPASS",
+            ),
             (http(json!({ "url": "https://a.example/x?n=1&access_token=x#a" })), "http.url"),
             (
                 json!({ "command": { "program": "/bin/true", "env": { "DB_PASSWORD": "x" } } }),
@@ -126,7 +167,24 @@ mod tests {
             "signing_secret": "{{ secrets.old }} {{ secrets.new }}",
         } });
         assert_eq!(refused(&target), None);
-        let target = json!({ "command": { "program": "/bin/true", "env": { "REGION": "eu" } } });
+        let target = json!({ "command": { "program": "/bin/true", "env": {
+            "REGION": "eu", "AUTH_URL": "https://a.example", "SORT_KEY": "name", "key": "n",
+            "API_KEY": "{{ context.key }}", "ACCESS_TOKEN": "{{ tasks.login.output.token }}",
+        } } });
+        assert_eq!(refused(&target), None);
+        let target = json!({ "http": {
+            "url": "https://a.example/x?monkey=1&sort_key=n&key={{ idempotency_key }}",
+            "headers": { "Idempotency-Key": "nightly", "X-Request-Key": "{{ run_id }}" },
+        } });
+        assert_eq!(refused(&target), None);
+        let target = json!({ "http": {
+            "url": "https://a.example/x?token={{ 'a&b' ~ secrets.token }}&n=1",
+        } });
+        assert_eq!(refused(&target), None);
+        let nats = json!({ "connection": { "servers": ["nats"] }, "subject": "a" });
+        let target = json!({ "publish": {
+            "to": { "nats": nats }, "event": { "headers": { "X-Key": "a" } },
+        } });
         assert_eq!(refused(&target), None);
     }
 }

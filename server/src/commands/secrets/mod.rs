@@ -19,7 +19,7 @@ pub(crate) mod watchdog;
 
 pub(super) use self::mask::origin;
 pub(crate) use self::{
-    context::{masked_json, unmasked_json},
+    context::{is_secret, masked_json, unmasked_json},
     mask::{holds_any, masked, masked_url},
     retain::{KEPT_REDIRECTS, retain, unmask},
 };

@@ -48,7 +48,7 @@ pub use filling::Names;
 pub use names::Scope;
 pub(super) use pool::Pool;
 pub use pool::Unfilled;
-pub(crate) use secrets::is_reference;
+pub(crate) use secrets::{is_filled_from_elsewhere, is_reference};
 
 use super::{Target, TargetError};
 
@@ -108,7 +108,7 @@ impl Target {
 }
 
 /// Whether a text is a template.
-pub(crate) fn is_template(text: &str) -> bool {
+fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 

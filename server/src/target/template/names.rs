@@ -63,7 +63,7 @@ fn is_known(name: &str) -> bool {
 }
 
 /// The loop variables of a `for`.
-fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
+pub(super) fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
     if part.statement() != Some("for") {
         return Vec::new();
     }

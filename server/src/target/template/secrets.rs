@@ -7,7 +7,8 @@ use minijinja::Template;
 
 use super::{
     Fault, Read, fields, is_template,
-    tokens::{Kind, Part, Token},
+    names::targets,
+    tokens::{Kind, Part, Token, parts},
 };
 use crate::target::Target;
 
@@ -19,6 +20,44 @@ pub(crate) fn is_reference(text: &str) -> bool {
     let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
+}
+
+/// Whether a text takes its value from elsewhere: it uses a secret, the run's context or the output
+/// of another task, or it is one expression of what a run knows, without any text of its own.
+pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
+    if !is_template(text) {
+        return false;
+    }
+    let Ok(parts) = parts(text) else { return false };
+    let bound: Vec<&str> = parts.iter().flat_map(targets).collect();
+    let is_source = |word: &str| SOURCES.contains(&word) && !bound.contains(&word);
+    parts.iter().any(|part| roots(part).any(is_source)) || is_bare(text, &parts)
+}
+
+/// The values that are given to a run from outside.
+const SOURCES: [&str; 3] = [NAME, "context", "tasks"];
+
+/// The words of an expression that are not members of another.
+fn roots<'a>(part: &Part<'a>) -> impl Iterator<Item = &'a str> {
+    let mut is_member = false;
+    part.tokens.iter().filter_map(move |token| {
+        let was_member = std::mem::replace(&mut is_member, token.kind == Kind::Mark('.'));
+        match token.kind {
+            Kind::Word(word) if !was_member => Some(word),
+            Kind::Word(_) | Kind::Text(_) | Kind::Number | Kind::Mark(_) => None,
+        }
+    })
+}
+
+/// Whether a template is a single expression that contains neither a quoted text nor a number.
+fn is_bare(text: &str, parts: &[Part<'_>]) -> bool {
+    let text = text.trim();
+    let is_single = text.starts_with("{{")
+        && text.find("}}").is_some_and(|end| end + 2 == text.len())
+        && !text.contains("{#");
+    let is_own = |token: &Token<'_>| matches!(token.kind, Kind::Text(_) | Kind::Number);
+    let [only] = parts else { return false };
+    is_single && !only.tokens.is_empty() && !only.tokens.iter().any(is_own)
 }
 
 pub(super) fn of_target(target: &Target) -> Vec<String> {

@@ -28,7 +28,7 @@ groups: { reports: 2 }
 workflows:
   send:
     tasks:
-      - target: { http: { url: "https://shop.example.org/send?key=hush", headers: { X-Account: hush } } }
+      - target: { http: { url: "https://shop.example.org/send?code=hush", headers: { X-Account: hush } } }
 schedules:
   nightly: { when: "0 2 * * *", calendars: [holidays], workflow: send }
   own: { when: "0 5 * * 1", group: reports, task: { target: { noop: {} }, timeout: 1h } }
@@ -93,7 +93,7 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
         .replace("reports: 2", "reports: 3")
         .replace("timeout: 1h", "timeout: 2h")
         .replace("X-Account: hush", "X-Account: other")
-        .replace("key=hush", "key=hush&n=1")
+        .replace("code=hush", "code=hush&n=1")
         .replace("  old: { when: \"@hourly\", workflow: send }\n", "");
     let wanted = plan(&desk, &changed).await;
     assert_eq!(
@@ -106,8 +106,8 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
             "  limit: 2 -> 3",
             "UPDATE workflow send",
             "  tasks[main].target.http.headers.X-Account: *** -> ***",
-            "  tasks[main].target.http.url: https://shop.example.org/send?key=*** -> \
-             https://shop.example.org/send?key=***&n=***",
+            "  tasks[main].target.http.url: https://shop.example.org/send?code=*** -> \
+             https://shop.example.org/send?code=***&n=***",
             "UPDATE schedule nightly",
             "  when: 0 2 * * * -> 0 2,14 * * *",
             "UPDATE schedule own",

@@ -37,6 +37,8 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
         (&[of_system.to_str().unwrap()][..], "", "it lies where these lie"),
         (&["-"], "0 3 * * * root /usr/bin/clean\n", "'root' in line 1"),
         (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
+        (&["-"], "1 3 * * * postgres psql -c 'vacuum'\n", "'postgres' in line 1"),
+        (&["-"], "*/10 * * * * sys /usr/lib/sa/sa1\n", "'sys' in line 1"),
     ] {
         let said = refused(args, input);
         assert!(said.contains(shows) && said.contains("--system"), "{said}");
@@ -54,9 +56,17 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
 fn entries_are_named_by_what_they_do() {
     let tab = "* * * * * php /srv/shop/artisan schedule:run\n\
                * * * * * php /srv/shop/artisan queue:work --once\n\
-               * * * * * php /srv/shop/artisan queue:work\n";
+               * * * * * php /srv/shop/artisan queue:work --tries=3\n\
+               * * * * * php /srv/shop/artisan queue:work\n\
+               * * * * * flock -n /tmp/l /usr/local/bin/sync.sh\n";
     let (_, module) = import(&["crontab", "-", "--tz", "UTC"], tab);
-    for name in ["  artisan:", "  artisan-queue-work:", "  artisan-queue-work-2:"] {
+    for name in [
+        "  artisan:",
+        "  artisan-queue-work:",
+        "  artisan-queue-work-tries-3:",
+        "  artisan-queue-work-2:",
+        "  sync.sh:",
+    ] {
         assert!(module.contains(name), "{name}: {module}");
     }
 }
@@ -153,6 +163,40 @@ fn only_timers_that_are_enabled_are_imported() {
     // In a zone whose clock never changes there is nothing to tell.
     let args = [&["systemd"], &paths[..], &["--tz", "Asia/Tokyo"]].concat();
     assert_eq!(import(&args, "").0[0].0, "imported");
+}
+
+#[test]
+fn a_masked_unit_hides_the_one_of_the_vendor() {
+    let folder = tempfile::tempdir().unwrap();
+    let (local, vendor) = (folder.path().join("etc"), folder.path().join("lib"));
+    let wants = local.join("timers.target.wants");
+    for path in [&wants, &vendor] {
+        fs::create_dir_all(path).unwrap();
+    }
+    for name in ["apt", "empty", "silent", "dump@"] {
+        let timer = vendor.join(format!("{name}.timer"));
+        fs::write(&timer, "[Timer]\nOnCalendar=daily\n").unwrap();
+        let service = vendor.join(format!("{name}.service"));
+        fs::write(service, "[Service]\nUser=root\nExecStart=/bin/a\n").unwrap();
+        symlink(&timer, wants.join(format!("{name}.timer").replace('@', "@data"))).unwrap();
+    }
+    symlink("/dev/null", local.join("apt.timer")).unwrap();
+    symlink("/dev/null", local.join("dump@.timer")).unwrap();
+    fs::write(local.join("empty.timer"), "").unwrap();
+    symlink("/dev/null", local.join("silent.service")).unwrap();
+    let paths = [local.to_str().unwrap(), vendor.to_str().unwrap()];
+    for more in [&[][..], &["--all"]] {
+        let args = [&["systemd"], &paths[..], &["--tz", "UTC"], more].concat();
+        let (told, module) = import(&args, "");
+        assert_eq!(told.len(), 4, "{told:?}");
+        for (outcome, notes) in &told {
+            assert!(outcome == "skipped" && notes.contains("masked"), "{told:?}");
+        }
+        assert!(!module.contains("/bin/a"), "{module}");
+    }
+    // A folder of its own, or the vendor's alone: nothing hides the unit.
+    let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
+    assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }
 
 #[test]
@@ -254,4 +298,32 @@ fn events_of_cronicle_are_imported() {
     for part in ["Clean-up:", "30 2 1,15 * +1", "America/New_York", "@manually", "paused: true"] {
         assert!(module.contains(part), "{part}: {module}");
     }
+}
+
+#[test]
+fn an_import_tells_of_credentials_that_servers_refuse() {
+    let export = json!([
+        {
+            "name": "call", "schedule": "@hourly", "executor": "http", "executor_config": {
+                "method": "POST", "url": "https://a.example/x?key=hush",
+                "headers": "[\"Authorization: Bearer hush\"]",
+            },
+        },
+        { "name": "plain", "schedule": "@hourly", "executor": "shell", "executor_config": { "command": "a" } },
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.json");
+    fs::write(&file, export.to_string()).unwrap();
+    let args = ["import", "dkron", file.to_str().unwrap(), "--dry-run"];
+    let done = Command::new(&args).run();
+    let fields = "    http.headers.Authorization, http.url hold credentials in clear";
+    assert!(done.out.contains(fields), "{done:?}");
+    assert!(done.out.contains("{{ secrets.NAME }}"), "{done:?}");
+    assert!(done.out.ends_with("1 entry holds a credential in clear, which servers refuse\n"));
+    assert!(!done.out.contains("hush"), "{done:?}");
+
+    let tab = "PGPASS=hush\n@daily /bin/a\n@daily /bin/b\n";
+    let done = Command::new(&["import", "crontab", "-", "--dry-run"]).input(tab).run();
+    assert!(done.out.contains("command.env.PGPASS holds a credential"), "{done:?}");
+    assert!(done.out.ends_with("2 entries hold credentials in clear, which servers refuse\n"));
 }

@@ -3,85 +3,55 @@
 //! In the wrong form, every entry would run something else: `root` as a program, or a program as a
 //! user. So a file that looks like the other form is refused as a whole, with the evidence.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-/// Accounts whose names are not programs.
-const ACCOUNTS: [&str; 24] = [
-    "root", "www-data", "nobody", "daemon", "apache", "wwwrun", "_apt", "ubuntu", "debian",
-    "ec2-user", "centos", "pi", "vagrant", "admin", "jenkins", "tomcat", "zabbix", "asterisk",
-    "smmsp", "logcheck", "munin", "amavis", "clamav", "list",
-];
-
-/// Accounts whose names are also programs: they count only if a program follows.
-const EITHER: [&str; 16] = [
-    "mail",
-    "mysql",
-    "postgres",
-    "git",
-    "backup",
-    "news",
-    "man",
-    "nginx",
-    "redis",
-    "mongodb",
-    "prometheus",
-    "deploy",
-    "oracle",
-    "proxy",
-    "games",
-    "http",
-];
-
-/// Programs that take another program or a file as their first argument, so that many entries may
-/// begin with the same one.
-const PROGRAMS: [&str; 38] = [
-    "cd",
-    "bash",
-    "sh",
-    "zsh",
-    "dash",
-    "php",
-    "python",
-    "python2",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "java",
-    "curl",
-    "wget",
-    "env",
-    "nice",
-    "ionice",
-    "nohup",
-    "exec",
-    "sudo",
-    "time",
-    "timeout",
-    "flock",
-    "test",
-    "echo",
-    "find",
-    "rm",
-    "cp",
-    "mv",
-    "rsync",
-    "tar",
-    "docker",
-    "cat",
-    "touch",
-    "source",
-    "run-parts",
-    "command",
-];
+use super::known::{self, Account};
 
 /// At least this many entries with the same sixth word indicate a form.
 const MIN_COMMON: usize = 3;
+/// At least this many entries with the same word before the path of a program do.
+const MIN_BEFORE_PATHS: usize = 2;
+
+/// Folders that contain data, not programs.
+const DATA: [&str; 11] = [
+    "/mnt/",
+    "/media/",
+    "/data/",
+    "/tmp/",
+    "/dev/",
+    "/proc/",
+    "/var/log/",
+    "/var/backups/",
+    "/var/cache/",
+    "/var/tmp/",
+    "/backup/",
+];
+
+/// The extensions of scripts; a path with another one is a file that a program reads.
+const SCRIPTS: [&str; 13] =
+    ["sh", "bash", "zsh", "py", "pl", "php", "rb", "js", "mjs", "lua", "jar", "cgi", "bin"];
 
 /// An entry without its time.
 pub(super) struct Rest<'a> {
     pub(super) line: usize,
     pub(super) text: &'a str,
+}
+
+impl<'a> Rest<'a> {
+    /// The sixth word, and what follows it.
+    fn split(&self) -> Option<(&'a str, &'a str)> {
+        first(self.text)
+    }
+
+    /// Whether the entry cannot begin with a user.
+    fn has_no_user(&self) -> bool {
+        self.split().is_none_or(|(word, behind)| {
+            !is_account_name(word)
+                || known::is_program(word)
+                || behind.is_empty()
+                || behind.starts_with(['-', '>', '<', '|', '&', ';', '2'])
+        })
+    }
 }
 
 /// The evidence that a file names users, if it is read as one that does not.
@@ -93,36 +63,113 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
         return Some("it lies where these lie".to_owned());
     }
     let known = entries.iter().find_map(|entry| {
-        let (first, behind) = first(entry.text)?;
-        let is_account = ACCOUNTS.contains(&first) && !behind.is_empty();
-        let is_either = EITHER.contains(&first) && is_program(behind);
-        (is_account || is_either).then(|| format!("'{first}' in line {} is a user", entry.line))
+        let (word, behind) = entry.split()?;
+        let is_user = match known::account(word)? {
+            Account::Always => !behind.is_empty(),
+            Account::UnlessOption => is_word(behind) || is_program(behind),
+            Account::BeforeProgram { .. } => {
+                let next = first(behind)?.0;
+                let is_data = next.starts_with('/') && !is_program_path(next);
+                is_program(behind) && !is_data && !known::is_argument(word, next)
+            }
+        };
+        is_user.then(|| format!("'{word}' in line {} is a user", entry.line))
     });
-    known.or_else(|| common(entries))
+    known.or_else(|| before_paths(entries)).or_else(|| common(entries))
 }
 
-/// A sixth word that all entries share, followed by programs: a user with an unknown name.
+/// A bare word before the path of a program: a user with an unknown name. A single such entry
+/// indicates nothing beside entries that certainly have no user.
+fn before_paths(entries: &[Rest<'_>]) -> Option<String> {
+    let mut words: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for entry in entries {
+        if let Some((word, behind)) = entry.split()
+            && is_account_name(word)
+            && !known::is_program(word)
+            && is_command(behind)
+        {
+            words.entry(word).or_insert((0, entry.line)).0 += 1;
+        }
+    }
+    let (word, (count, line)) = words.into_iter().max_by_key(|(_, (count, _))| *count)?;
+    if count >= MIN_BEFORE_PATHS {
+        let shown = proportion(count, entries.len());
+        return Some(format!("{shown} entries have '{word}' before the path of a program"));
+    }
+    let is_refuted = entries.iter().any(Rest::has_no_user);
+    (!is_refuted).then(|| format!("'{word}' in line {line} stands before the path of a program"))
+}
+
+/// A sixth word that most entries share, followed by programs, or by anything if it is a usual
+/// account: a user.
 fn common(entries: &[Rest<'_>]) -> Option<String> {
-    let (word, _) = first(entries.first()?.text)?;
-    let is_common = entries.iter().all(|entry| {
-        first(entry.text).is_some_and(|(first, behind)| first == word && is_program(behind))
-    });
-    let is_user = is_user(word) && !PROGRAMS.contains(&word) && !word.contains('.');
-    (entries.len() >= MIN_COMMON && is_common && is_user)
-        .then(|| format!("all {} entries have '{word}' before a program", entries.len()))
+    let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+    for (word, behind) in entries.iter().filter_map(Rest::split) {
+        let is_user = match known::account(word) {
+            Some(Account::BeforeProgram { counts_when_common }) => {
+                counts_when_common && is_word(behind)
+            }
+            Some(Account::Always | Account::UnlessOption) => false,
+            None => is_account_name(word) && !known::is_program(word) && is_program(behind),
+        };
+        if is_user {
+            *words.entry(word).or_default() += 1;
+        }
+    }
+    let (word, count) = words.into_iter().max_by_key(|(_, count)| *count)?;
+    let is_form = count >= MIN_COMMON && count * 2 > entries.len();
+    is_form.then(|| {
+        format!("{} entries have '{word}' before a program", proportion(count, entries.len()))
+    })
+}
+
+fn proportion(count: usize, all: usize) -> String {
+    if count == all { format!("all {all}") } else { format!("{count} of {all}") }
 }
 
 /// Whether a word may be a user name, and is not obviously a program.
 pub(super) fn is_user(word: &str) -> bool {
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-    is_name && !PROGRAMS.contains(&word)
+    is_name && !known::is_only_program(word)
+}
+
+/// Whether a word is written as accounts of machines are: a dot or a capital belongs to a program.
+fn is_account_name(word: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
+    is_user(word) && word.bytes().all(is_part)
 }
 
 /// Whether a text begins like a command: with a path, or with a word that shells know.
 fn is_program(text: &str) -> bool {
     let word = first(text).map_or("", |(word, _)| word);
-    word.starts_with(['/', '~', '.', '$', '[', '(']) || PROGRAMS.contains(&word)
+    word.starts_with(['/', '~', '.', '$', '[', '(']) || known::is_program(word)
+}
+
+/// Whether a text begins with a bare word: neither an option nor an operator of the shell.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether a text is certainly a command: it begins with the absolute path of what may be a
+/// program, or changes to a folder, or tests for a file.
+fn is_command(text: &str) -> bool {
+    let Some((word, behind)) = first(text) else { return false };
+    match word {
+        "[" | "[[" => true,
+        "cd" => behind.starts_with(['/', '~', '$']),
+        path => is_program_path(path),
+    }
+}
+
+fn is_program_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    path.starts_with('/')
+        && !name.is_empty()
+        && !DATA.iter().any(|folder| path.starts_with(folder))
+        && extension.is_none_or(|extension| SCRIPTS.contains(&extension))
+        && !path.contains(['*', '?'])
 }
 
 fn first(text: &str) -> Option<(&str, &str)> {
@@ -135,33 +182,71 @@ fn first(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
+    fn shown(file: &str, lines: &[&str]) -> Option<String> {
+        let entries: Vec<_> =
+            lines.iter().enumerate().map(|(line, text)| Rest { line, text }).collect();
+        names_users(Path::new(file), &entries)
+    }
+
     #[test]
     fn users_in_the_sixth_field_are_seen() {
-        let asks = |file: &str, lines: &[&str]| {
-            let entries: Vec<_> =
-                lines.iter().enumerate().map(|(line, text)| Rest { line, text }).collect();
-            names_users(Path::new(file), &entries).is_some()
-        };
         for (file, lines) in [
             ("/etc/crontab", &["x"][..]),
             ("/srv/backup/etc/cron.d/php", &["x"]),
             ("tab", &["/bin/true", "root /usr/bin/x"]),
             ("tab", &["www-data php x.php"]),
             ("tab", &["mysql /usr/bin/mysqlcheck"]),
+            ("tab", &["mysql mysqldump --all-databases"]),
             ("tab", &["shop /srv/a", "shop cd /srv && b", "shop [ -x c ] && c"]),
+            ("tab", &["postgres psql -c 'vacuum'"]),
+            ("tab", &["postgres pg_dump shop", "postgres vacuumdb -a", "postgres reindexdb -a"]),
+            ("tab", &["postgres pgtune-report daily"]),
+            ("tab", &["sys /usr/lib/sa/sa1"]),
+            ("tab", &["mrtg /usr/bin/mrtg /etc/mrtg.cfg"]),
+            ("tab", &["nagios test -x /a && /a"]),
+            ("tab", &["shop /srv/a", "shop /srv/b"]),
+            ("tab", &["shop /srv/a --x", "shop cd /srv && ./b"]),
+            ("tab", &["gitlab-www /opt/a", "gitlab-www rake b", "/bin/true"]),
+            ("tab", &["puppet-run /opt/a", "puppet-run /opt/b", "/bin/true"]),
+            ("tab", &["backup daily", "backup weekly", "backup monthly", "/bin/true"]),
+            ("tab", &["shop php a", "shop php b", "shop ./c", "/bin/true"]),
         ] {
-            assert!(asks(file, lines), "{file} {lines:?}");
+            assert!(shown(file, lines).is_some(), "{file} {lines:?}");
         }
-        for (file, lines) in [
-            ("tab", &["/bin/true"][..]),
-            ("crontab", &["backup --all"]),
-            ("tab", &["mysql -e 'select 1'", "git pull", "root"]),
-            ("tab", &["php /srv/a.php", "php /srv/b.php", "php /srv/c.php"]),
-            ("tab", &["cd /srv && a", "cd /srv && b", "cd /srv && c"]),
-            ("tab", &["backup.sh /srv/a", "backup.sh /srv/b", "backup.sh /srv/c"]),
-            ("tab", &[]),
+    }
+
+    #[test]
+    fn programs_in_the_sixth_field_are_no_users() {
+        for lines in [
+            &["/bin/true"][..],
+            &["backup --all"],
+            &["backup /mnt/disk", "backup /home/ana/"],
+            &["mysql -e 'select 1'", "git pull", "root"],
+            &["php /srv/a.php", "php /srv/b.php", "php /srv/c.php"],
+            &["cd /srv && a", "cd /srv && b", "cd /srv && c"],
+            &["backup.sh /srv/a", "backup.sh /srv/b", "backup.sh /srv/c"],
+            &[],
+            &["logrotate /home/ana/logrotate.conf", "logrotate -s /a /home/ana/b"],
+            &["python3.11 /home/ana/a.py", "php8.2 /srv/a.php", "Rscript /home/ana/a.R"],
+            &["git pull", "git fetch --all", "git gc", "git bundle create /srv/a", "git mv a b"],
+            &["mysql test < /srv/a.sql", "mysql test < /srv/b.sql", "mysql test < /srv/c.sql"],
+            &["mysql shop < /srv/a.sql", "mysql blog < /srv/b.sql", "mysql wiki < /srv/c.sql"],
+            &["nginx -s reload", "postgres -D /srv/db", "redis --version"],
+            &["rclone sync /home/ana remote:", "restic -r /mnt/x backup /home", "du /home"],
+            &["chown -R ana /srv/a", "chmod /srv/a", "mkdir /srv/b", "ls /srv"],
+            &["certbot renew", "duplicity /home/ana file:///mnt/x", "updatedb"],
+            &["xvfb-run /home/ana/bin/shoot", "setsid /home/ana/bin/x", "chronic /home/ana/y"],
+            &["sync-photos /mnt/photos", "sync-photos /mnt/films"],
+            &["sync-photos /home/ana/photos/", "tidy /home/ana/list.txt"],
+            &["sync-photos /home/ana/photos", "/home/ana/bin/other"],
+            &["sync-photos /home/ana/photos", "cd /srv && make"],
+            &["FOO=1 tidy /home/ana", "tidy ~/x"],
+            &["mail -s hi ana@example.org", "man -k x", "http GET example.org"],
+            &["npm run build", "npm test", "npm run lint"],
+            &["make -C /srv a", "make -C /srv b", "make -C /srv c"],
+            &["tidy run", "tidy check", "tidy all"],
         ] {
-            assert!(!asks(file, lines), "{file} {lines:?}");
+            assert_eq!(shown("tab", lines), None, "{lines:?}");
         }
     }
 }

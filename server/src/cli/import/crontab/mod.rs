@@ -1,10 +1,12 @@
 //! Crontab files, as Debian's cron and cronie read them.
 //!
-//! - `form`: whether users precede the commands
-//! - `program`: names for entries
+//! - `form`: whether users precede the commands; `known`: accounts and programs
+//! - `program`: names for entries; `wrapper`: programs that start others
 
 mod form;
+mod known;
 mod program;
+mod wrapper;
 
 use std::{collections::BTreeMap, path::Path};
 

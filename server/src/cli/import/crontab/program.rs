@@ -1,50 +1,122 @@
 //! Derives names from commands: from what they do, with more words if a name is taken.
 
-/// Programs that start another program or read another file: the name is derived from that one.
-const BEFORE: [&str; 30] = [
-    "nice", "ionice", "nohup", "env", "exec", "sudo", "time", "timeout", "flock", "bash", "sh",
-    "zsh", "test", "php", "php7.4", "php8", "python", "python2", "python3", "perl", "ruby", "node",
-    "java", "source", "command", "chronic", "cronic", "setsid", "if", "then",
-];
+use std::iter::from_fn;
+
+use super::wrapper::wrapper;
+use crate::commands::secrets::is_secret;
 
 /// The largest number of words in a name.
 const MAX_WORDS: usize = 4;
+/// The largest number of words that are compared to tell two commands apart.
+const MAX_ALL_WORDS: usize = 12;
 
-/// Names, the shortest first: the program, then the program with its first arguments.
+/// Names, the shortest first: the program, then the program with its first arguments, then with its
+/// options too, and finally with what follows the command.
 pub(super) fn names(command: &str) -> Vec<String> {
     let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     let command = behind_cd.map_or(command, |(_, rest)| rest);
-    let mut all: Vec<String> = Vec::new();
-    let mut words = words(command);
-    let mut last = "job".to_owned();
-    for word in words.by_ref() {
-        let is_before = BEFORE.contains(&word.as_str());
-        last = word;
-        if !is_before {
-            break;
+    let mut rest = command;
+    let mut words = from_fn(|| next(&mut rest).map(|(word, _)| word)).peekable();
+    let mut program = "job".to_owned();
+    while let Some(word) = words.next() {
+        let Some(name) = plain(word) else { continue };
+        let found = wrapper(&name);
+        program = name;
+        match found {
+            Some(wrapper) => wrapper.skip(&mut words),
+            None => break,
         }
     }
-    all.push(last);
-    for word in words.take(MAX_WORDS - 1) {
-        let longer = all.last().map(|name| format!("{name}-{word}"));
-        all.extend(longer);
+    drop(words);
+    let (own, behind) = arguments(rest);
+    let mut all = vec![program.clone()];
+    longer(&mut all, own.iter().filter_map(|word| plain(word)).take(MAX_WORDS - 1));
+    let own: Vec<String> = own.iter().filter_map(|word| full(word)).collect();
+    let with_options = [&[program], &own[..own.len().min(MAX_ALL_WORDS)]].concat().join("-");
+    if !all.contains(&with_options) {
+        all.push(with_options);
     }
+    longer(&mut all, behind.iter().filter_map(|word| plain(word)).take(MAX_WORDS - 1));
     all
 }
 
-/// The words of a command that say what it does: without options, assignments, numbers and symbols.
-fn words(command: &str) -> impl Iterator<Item = String> + '_ {
-    let words = command.split([' ', '\t', ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`']);
-    words.filter_map(|word| {
-        let is_option = word.starts_with(['-', '[', ']', '{', '}', '!', '\\', '$']);
-        let is_address = word.contains("://");
-        let is_assignment = word.contains('=') && !is_address;
-        let path = word.trim_end_matches('/');
-        let name = if is_address { place(path) } else { last(path).to_owned() };
-        let is_number = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let says = !is_option && !is_assignment && !is_number && name != "null" && name != "&1";
-        says.then_some(name)
-    })
+/// Adds the last name with one more word, two more words, and so on.
+fn longer(all: &mut Vec<String>, words: impl Iterator<Item = String>) {
+    for word in words {
+        let longer = all.last().map(|name| format!("{name}-{word}"));
+        all.extend(longer);
+    }
+}
+
+/// The words of a simple command, and those behind it: of redirections and further commands. What
+/// follows an option or a header for a credential is left out: `--token hush`.
+fn arguments(mut text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut own, mut behind, mut is_own) = (Vec::new(), Vec::new(), true);
+    let mut is_credential = false;
+    loop {
+        is_own &= !text.trim_start().starts_with(END);
+        let Some((word, end)) = next(&mut text) else { return (own, behind) };
+        // The number of a file before a redirection.
+        let is_file = end == Some('>') && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_next = word.starts_with('-') || word.contains("://");
+        is_credential &= is_own && !is_next;
+        if !is_file && !is_credential {
+            if is_own { own.push(word) } else { behind.push(word) }
+        }
+        let announces = word.starts_with("--") && !word.contains('=') || word.ends_with(':');
+        is_credential |= announces && is_secret(word.trim_matches(['-', ':']));
+    }
+}
+
+/// The characters that end a simple command.
+const END: [char; 5] = [';', '|', '&', '<', '>'];
+/// The characters that end a word.
+const BREAKS: [char; 12] = [' ', '\t', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`'];
+
+/// Takes the next word off a text, with the character that ends it.
+fn next<'a>(text: &mut &'a str) -> Option<(&'a str, Option<char>)> {
+    let rest = text.trim_start_matches(BREAKS);
+    let end = rest.find(BREAKS).unwrap_or(rest.len());
+    let (word, behind) = rest.split_at(end);
+    *text = behind;
+    (!word.is_empty()).then(|| (word, behind.chars().next()))
+}
+
+/// A word that says what a command does: no option, assignment, number or symbol.
+fn plain(word: &str) -> Option<String> {
+    let is_option = word.starts_with(['-', '[', ']', '{', '}', '!', '\\', '$']);
+    let is_address = word.contains("://");
+    let is_assignment = word.contains('=') && !is_address;
+    let path = word.trim_end_matches('/');
+    let name = if is_address { place(path) } else { last(path).to_owned() };
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let says = !is_option && !is_assignment && !is_number && name != "null";
+    says.then_some(name)
+}
+
+/// A word in a name that tells two commands apart: with options and numbers, without anything that
+/// may be a credential.
+fn full(word: &str) -> Option<String> {
+    if let Some(name) = plain(word) {
+        return Some(name);
+    }
+    if word.contains("://") || word.starts_with(['[', ']', '{', '}', '!', '\\', '$']) {
+        return None;
+    }
+    let option = word.trim_start_matches('-');
+    if let Some((name, value)) = option.split_once('=') {
+        let shown =
+            if is_secret(name) { name.to_owned() } else { format!("{name}-{}", last(value)) };
+        return Some(shown);
+    }
+    // A value that is written behind its letter may be a password: `-ps3cret`.
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    let is_letters = option.len() <= 3 && option.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let shown = match option.chars().next() {
+        Some(letter) if is_short && !is_letters && !letter.is_ascii_digit() => letter.to_string(),
+        _ => option.to_owned(),
+    };
+    (!shown.is_empty()).then_some(shown)
 }
 
 /// The host and the end of the path of a URL: queries may contain tokens.
@@ -81,11 +153,57 @@ mod tests {
         }
         assert_eq!(
             names("php artisan schedule:run --env=x >> /dev/null 2>&1"),
-            ["artisan", "artisan-schedule:run"]
+            ["artisan", "artisan-schedule:run", "artisan-schedule:run-env-x"]
         );
         assert_eq!(
             names("curl -s https://me:pw@example.org/cron/daily?token=s3cret"),
-            ["curl", "curl-example.org-daily"]
+            ["curl", "curl-example.org-daily", "curl-s-example.org-daily"]
         );
+    }
+
+    #[test]
+    fn the_arguments_of_wrappers_are_no_names() {
+        for command in [
+            "flock -n /tmp/l /usr/local/bin/sync.sh",
+            "/usr/bin/flock -xnw 10 /tmp/l -c '/usr/local/bin/sync.sh --all'",
+            "flock --timeout=5 /tmp/l.lock timeout -k 5s 10m nice -n19 ionice -c 3 ./sync.sh",
+            "timeout --signal KILL 30m sync.sh",
+            "env -i -u HOME LANG=C nice -10 sync.sh",
+            "sudo -u shop -H -- /srv/sync.sh",
+            "sudo -nu shop env A=b sync.sh",
+            "su - shop -c 'cd /srv/shop && ./sync.sh'",
+            "chronic bash -o pipefail -lc \"/srv/sync.sh | logger\"",
+            "systemd-cat -t sync chrt -i 0 sync.sh",
+            "/usr/bin/php8.2 -d memory_limit=1G -c /etc/php.ini sync.sh",
+            "cd /srv; ./sync.sh",
+            "java -cp /srv/lib -Xmx1g sync.sh",
+            "( flock -n 9 || exit 1; sync.sh ) 9>/tmp/lock",
+        ] {
+            assert_eq!(names(command)[0], "sync.sh", "{command}");
+        }
+        assert_eq!(names("flock -n")[0], "flock");
+    }
+
+    #[test]
+    fn commands_with_other_words_have_other_names() {
+        let told_apart = |first: &str, second: &str| {
+            let taken = names(first).swap_remove(0);
+            names(second).into_iter().find(|name| *name != taken)
+        };
+        for (first, second, expected) in [
+            ("php b.php", "php b.php --x", Some("b.php-x")),
+            ("a.sh", "a.sh 2", Some("a.sh-2")),
+            ("a.sh", "a.sh -v", Some("a.sh-v")),
+            ("a.sh", "a.sh --at=/srv/eu", Some("a.sh-at-eu")),
+            ("a.sh", "a.sh --password=hush", Some("a.sh-password")),
+            ("a.sh", "a.sh -phush", Some("a.sh-p")),
+            ("a.sh", "a.sh --password hush", Some("a.sh-password")),
+            ("curl", "curl -H 'Password: Basic hush' https://a", Some("curl-Password:")),
+            ("a.sh", "a.sh > /srv/b.log", Some("a.sh-b.log")),
+            ("a.sh", "a.sh 2>&1", None),
+            ("a.sh", "a.sh >/dev/null 2>&1", None),
+        ] {
+            assert_eq!(told_apart(first, second).as_deref(), expected, "{second}");
+        }
     }
 }

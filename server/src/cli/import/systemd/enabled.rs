@@ -20,6 +20,22 @@ pub(super) struct Timer {
     pub(super) name: String,
     pub(super) file: PathBuf,
     pub(super) enabled: bool,
+    /// Whether it can never start: its file masks it.
+    pub(super) is_masked: bool,
+}
+
+/// Whether a unit file masks its unit: it is empty, or a link to `/dev/null`. It hides the unit of
+/// the same name in later folders all the same.
+pub(super) fn is_masked(file: &Path) -> bool {
+    let null = Path::new("/dev/null");
+    let leads_to_null = file.read_link().is_ok_and(|target| target == null)
+        || file.canonicalize().is_ok_and(|target| target == null);
+    leads_to_null || file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+/// Whether a file is a unit, or masks one.
+pub(super) fn is_unit(file: &Path) -> bool {
+    file.is_file() || is_masked(file)
 }
 
 /// The timers of these folders, and single ones, by name; and all folders that may contain units.
@@ -43,7 +59,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
         }
         folders.push(path.clone());
         for (name, entry) in entries(path)? {
-            if name.ends_with(".timer") && entry.is_file() {
+            if is_timer(&name) && is_unit(&entry) {
                 found.entry(name).or_insert((entry, false));
             } else if entry.is_dir() && (name.ends_with(".wants") || name.ends_with(".requires")) {
                 says_enabled |= name == "timers.target.wants";
@@ -69,9 +85,10 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     };
     let timers = found.into_iter().filter(|(name, _)| !is_used(name)).map(|(name, place)| {
         let (file, enabled) = place;
+        let is_masked = is_masked(&file);
         // A template must be reported: it can never be enabled itself.
         let enabled = enabled || !says_enabled || name.ends_with("@.timer");
-        Timer { name, file, enabled }
+        Timer { name, file, enabled, is_masked }
     });
     Ok((timers.collect(), folders))
 }

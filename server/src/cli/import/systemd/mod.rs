@@ -15,7 +15,10 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use self::{enabled::Timer, unit::Unit};
+use self::{
+    enabled::{Timer, is_masked, is_unit},
+    unit::Unit,
+};
 use super::gathered::{Gathered, Origin};
 use crate::cli::CliError;
 
@@ -29,6 +32,15 @@ pub(super) fn gather(
 ) -> Result<(), CliError> {
     let (timers, folders) = enabled::timers(paths)?;
     for timer in &timers {
+        if timer.is_masked {
+            let place = format!("{}:1", timer.file.display());
+            let origin = Origin { place, entry: &timer.name };
+            gathered.skip(
+                &origin,
+                "it is masked, so it never starts; 'systemctl unmask' it first if it should",
+            );
+            continue;
+        }
         let unit = Unit::read(&timer.name, &timer.file, &folders)?;
         let entry = unit.values("Timer", "OnCalendar").join("; ");
         let shown = format!("{} {entry}", unit.name);
@@ -48,6 +60,7 @@ pub(super) fn gather(
                 gathered.add(&origin, &[name], schedule, workflow, changes);
             }
             Err(Trouble::Unsupported(why)) => gathered.refuse(&origin, why),
+            Err(Trouble::Masked(why)) => gathered.skip(&origin, why),
             Err(Trouble::Unreadable(error)) => return Err(error),
         }
     }
@@ -57,6 +70,8 @@ pub(super) fn gather(
 /// Why a timer is not imported.
 enum Trouble {
     Unsupported(String),
+    /// It starts nothing.
+    Masked(String),
     Unreadable(CliError),
 }
 
@@ -95,6 +110,12 @@ fn one(file: &Timer, timer: &Unit, folders: &[PathBuf], zone: &str) -> Result<Ma
         )
         .into());
     };
+    if is_masked(&path) {
+        return Err(Trouble::Masked(format!(
+            "its service {name} is masked ({}), so it starts nothing",
+            path.display()
+        )));
+    }
     let service = Unit::read(&name, &path, folders).map_err(Trouble::Unreadable)?;
     let descriptions = [&timer, &&service].map(|unit| unit.value("Unit", "Description"));
     let note = descriptions.into_iter().flatten().next().unwrap_or_default();
@@ -111,5 +132,5 @@ fn found(timer: &Path, name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let folders = || folders.iter().chain(&beside);
     let mut paths =
         unit::forms(name).flat_map(|name| folders().map(move |folder| folder.join(&name)));
-    is_name.then(|| paths.find(|path| path.is_file())).flatten()
+    is_name.then(|| paths.find(|path| is_unit(path))).flatten()
 }

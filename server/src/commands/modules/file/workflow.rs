@@ -142,6 +142,16 @@ pub(super) fn unless<T: PartialEq>(value: T, usual: T) -> Option<T> {
 }
 
 impl WorkflowEntry {
+    /// The fields that hold a credential in clear, each with its task.
+    pub(crate) fn literal_credentials(&self) -> Vec<String> {
+        let of_task = |task: &TaskEntry| {
+            let name = task.name.clone();
+            let fields = task.literal_credentials().into_iter();
+            fields.map(move |field| format!("tasks[{name}].{field}"))
+        };
+        self.tasks.iter().flat_map(of_task).collect()
+    }
+
     pub(in super::super) fn definition(self) -> Definition {
         let tasks = self.tasks.into_iter().map(TaskEntry::task).collect();
         Definition {
@@ -200,6 +210,11 @@ impl TaskEntry {
             when: self.when,
             allow_failure: self.allow_failure,
         }
+    }
+
+    /// The fields that hold a credential in clear, which no server accepts.
+    pub(crate) fn literal_credentials(&self) -> Vec<String> {
+        secrets::literal::literals(&self.target)
     }
 
     /// The entry that declares the task.
