@@ -15,7 +15,7 @@ use super::{
     answered::{Media, answer},
     asked,
     auth::Asking,
-    inbound::Inbound,
+    inbound::{Inbound, STRANGERS_SOCKET},
     refusal::Refusal,
     refusals::Kind,
     router::GRAPHQL_BODY,
@@ -23,8 +23,6 @@ use super::{
 };
 use crate::api::{self, AnswerPlace};
 
-/// Bytes that a socket may send before its client signs in: enough to open it, and no more.
-const STRANGERS_SOCKET: u64 = 4 * 1024;
 /// A socket reads in pieces of this many bytes, and buffers as many for each client.
 const PIECE: usize = 4 * 1024;
 

@@ -41,6 +41,8 @@ const OPERATIONS: usize = 100;
 /// Maximum number of queued messages for a client.
 const QUEUE: usize = 64;
 
+/// The same where the client may still be sending, and what it sends is not read.
+const LINGER: Duration = Duration::from_secs(1);
 /// How long a client may take to read the frame that ends its socket, and to answer it.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -102,8 +104,17 @@ pub(super) async fn serve(
     let opened = Arc::new(OnceLock::new());
     let heard = Arc::new(AtomicBool::new(true));
 
-    let hearing = heard.clone();
-    let mut stream = stream.inspect(move |_| hearing.store(true, Ordering::Relaxed));
+    let (hearing, messages) = (heard.clone(), inbound.clone());
+    let mut is_broken = false;
+    let mut stream = stream.map(|received| {
+        hearing.store(true, Ordering::Relaxed);
+        let message = received.and_then(|message| {
+            messages.hear(message_bytes(&message)).map_err(axum::Error::new)?;
+            Ok(message)
+        });
+        is_broken |= message.is_err();
+        message
+    });
     let gate = Gate {
         web: web.clone(),
         opened: opened.clone(),
@@ -151,6 +162,19 @@ pub(super) async fn serve(
     };
     // Whether it could be written makes no difference: the socket has ended.
     let _ = Clock::system().timeout(CLOSING, ended).await;
+    if is_broken {
+        // The rest is not read, so the client gets time to read the frame.
+        Clock::system().sleep(LINGER).await;
+    }
+}
+
+/// The bytes that a client sent in a message.
+fn message_bytes(message: &Message) -> usize {
+    match message {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
+        Message::Close(_) => 0,
+    }
 }
 
 /// Identifies the client of a socket: by its `connection_init`, or by the upgrade request.

@@ -4,14 +4,14 @@
 //! without the codes by which clients decide whether to reconnect, confuses a second operation with
 //! the same id with the first, and answers an invalid document as if it had run.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io};
 
 use async_graphql::{Request, Response};
 use axum::{
     Error,
     extract::{
         FromRequestParts,
-        ws::{CloseFrame, Message},
+        ws::{CloseFrame, Message, close_code},
     },
     http::{StatusCode, header, request::Parts},
 };
@@ -22,6 +22,7 @@ use futures::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use crate::api::{self, AnswerPlace};
 
@@ -114,6 +115,35 @@ pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
     CloseFrame { code, reason: reason.get(..end).unwrap_or_default().into() }
 }
 
+/// The close frame for an error that ended the reading of a socket: without a code, a client would
+/// reconnect and send the same again. None if the client is gone.
+fn broken(error: Error) -> Option<CloseFrame> {
+    let error = error.into_inner();
+    if let Some(error) = error.downcast_ref::<io::Error>().filter(|error| is_quota(error)) {
+        return Some(closing(close_code::SIZE, &error.to_string()));
+    }
+    let error = error.downcast_ref::<tungstenite::Error>()?;
+    let (code, reason) = if let tungstenite::Error::Io(error) = error {
+        (is_quota(error).then_some(close_code::SIZE)?, error.to_string())
+    } else if matches!(error, tungstenite::Error::Capacity(_)) {
+        (close_code::SIZE, error.to_string())
+    } else if matches!(error, tungstenite::Error::Utf8(_)) {
+        (close_code::INVALID, error.to_string())
+    } else if let tungstenite::Error::Protocol(problem) = error
+        && *problem != ProtocolError::ResetWithoutClosingHandshake
+    {
+        (close_code::PROTOCOL, problem.to_string())
+    } else {
+        return None;
+    };
+    Some(closing(code, &reason))
+}
+
+/// Whether a client sent more than it may.
+fn is_quota(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::QuotaExceeded
+}
+
 /// A message to a client. The place of a large answer is held until the message is written.
 #[derive(Debug)]
 pub(super) struct Outgoing {
@@ -203,7 +233,8 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     let mut init = Some(init);
     loop {
         let sent = tokio::select! {
-            received = incoming.next() => match read(received?.ok()?) {
+            received = incoming.next() => match read(received?) {
+                Read::Broken(frame) => return frame,
                 Read::Nothing => continue,
                 Read::Left => return None,
                 Read::Bad(reason) => return Some(closing(BAD_MESSAGE, &reason)),
@@ -235,11 +266,16 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
 enum Read {
     Message(Received),
     Bad(String),
+    Broken(Option<CloseFrame>),
     Left,
     Nothing,
 }
 
-fn read(message: Message) -> Read {
+fn read(received: Result<Message, Error>) -> Read {
+    let message = match received {
+        Ok(message) => message,
+        Err(error) => return Read::Broken(broken(error)),
+    };
     let read = match &message {
         Message::Text(text) => serde_json::from_str(text),
         Message::Binary(bytes) => serde_json::from_slice(bytes),
