@@ -2,7 +2,7 @@
 //!
 //! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
 //! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
-//! and per node.
+//! and per node. Large answers have a limit per caller, too, wherever they are built.
 
 use std::{
     any::TypeId,
@@ -12,14 +12,16 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::{Request, Response, ServerError, Value};
+use async_graphql::{
+    Request, Response, ServerError, ServerResult, Value, extensions::ExtensionContext,
+};
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
 use tokio::{
     runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot},
 };
 use tracing::Instrument;
 use uuid::Uuid;
@@ -32,6 +34,8 @@ use crate::{access::Viewer, clock::Clock, config::Introspection};
 
 /// The largest number of concurrent requests of one caller.
 const MAX_OF_CALLER: usize = 2;
+/// The largest number of large answers of one caller that are being built or written.
+const MAX_LARGE_OF_CALLER: usize = 3;
 /// The smallest limit of concurrent requests of all callers.
 const MIN_OF_NODE: usize = 4;
 /// How long a request waits for a permit.
@@ -46,8 +50,8 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
         return schema.execute(request).await;
     }
     let Some(asides) = schema.data::<Asides>() else { return schema.execute(request).await };
-    let Ok(places) = Clock::system().timeout(PATIENCE, asides.places(caller(&request))).await
-    else {
+    let places = asides.places(caller(viewer(&request)));
+    let Ok(places) = Clock::system().timeout(PATIENCE, places).await else {
         return busy();
     };
     let (schema, handle) = (schema.clone(), Handle::current());
@@ -79,14 +83,20 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     }
 }
 
-/// The responses of any operation: a subscription's events, or the single response of a query or
-/// mutation.
-pub fn execute_stream(schema: &Schema, mut request: Request) -> BoxStream<'static, Response> {
+/// The responses of any operation, each with its place: a subscription's events, or the single
+/// response of a query or mutation.
+pub fn execute_stream(
+    schema: &Schema,
+    mut request: Request,
+) -> BoxStream<'static, (Response, AnswerPlace)> {
     if limits::is_subscription(&mut request) {
-        return schema.execute_stream(request);
+        // Each event has a place of its own, while it is built.
+        let events = schema.execute_stream(request);
+        return events.map(|event| (event, AnswerPlace::default())).boxed();
     }
-    let schema = schema.clone();
-    stream::once(async move { execute(&schema, request).await }).boxed()
+    let (schema, place) = (schema.clone(), AnswerPlace::default());
+    let request = request.data(place.clone());
+    stream::once(async move { (execute(&schema, request).await, place) }).boxed()
 }
 
 /// Whether the operation that a request selects is a mutation.
@@ -101,10 +111,13 @@ pub fn is_refused(response: &Response) -> bool {
     is_empty && response.errors.iter().all(|error| error.path.is_empty())
 }
 
+fn viewer(request: &Request) -> Option<&Viewer> {
+    request.data.get(&TypeId::of::<Viewer>())?.downcast_ref()
+}
+
 /// The caller's key. All unauthenticated callers count as one.
-fn caller(request: &Request) -> Uuid {
-    let viewer = request.data.get(&TypeId::of::<Viewer>());
-    viewer.and_then(|data| data.downcast_ref::<Viewer>()).map_or(Uuid::nil(), |viewer| viewer.id)
+fn caller(viewer: Option<&Viewer>) -> Uuid {
+    viewer.map_or(Uuid::nil(), |viewer| viewer.id)
 }
 
 fn busy() -> Response {
@@ -115,10 +128,60 @@ fn busy() -> Response {
     Response::from_errors(vec![with_code(ServerError::new(text, None), "RATE_LIMITED")])
 }
 
-/// The permits for requests that compute.
+/// The place of one answer among its caller's large ones. It is taken when the answer turns out to
+/// be large, and free again when the last clone is dropped. Add one to a request's data to hold the
+/// place until the answer is written; otherwise it is free when the answer has been built.
+#[derive(Clone, Debug, Default)]
+pub struct AnswerPlace(Arc<OnceCell<OwnedSemaphorePermit>>);
+
+impl AnswerPlace {
+    /// Whether the answer is large.
+    pub fn is_taken(&self) -> bool {
+        self.0.initialized()
+    }
+
+    /// Takes the place, unless that is done; waits while the caller has too many.
+    pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
+        let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
+            return Ok(());
+        };
+        let caller = caller(ctx.data_opt::<Viewer>());
+        let taken = self.0.get_or_try_init(|| async {
+            let places = asides.of(caller, Kind::Large);
+            let permit = Clock::system().timeout(PATIENCE, places.acquire_owned()).await;
+            permit.ok().and_then(Result::ok).ok_or_else(|| {
+                let text = format!(
+                    "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
+                     read them yet; read them, and ask again"
+                );
+                with_code(ServerError::new(text, None), "RATE_LIMITED")
+            })
+        });
+        taken.await.map(drop)
+    }
+}
+
+/// The permits for requests that compute, and for large answers.
 pub(super) struct Asides {
     node: Arc<Semaphore>,
-    callers: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
+    callers: Mutex<HashMap<(Uuid, Kind), Weak<Semaphore>>>,
+}
+
+/// What a caller's permits are for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Computes,
+    Large,
+}
+
+impl Kind {
+    /// The largest number of one caller.
+    fn max(self) -> usize {
+        match self {
+            Self::Computes => MAX_OF_CALLER,
+            Self::Large => MAX_LARGE_OF_CALLER,
+        }
+    }
 }
 
 impl Default for Asides {
@@ -133,20 +196,20 @@ impl Asides {
     /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests
     /// waits where it blocks no other caller.
     async fn places(&self, caller: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
-        let own = self.of(caller).acquire_owned().await.ok();
+        let own = self.of(caller, Kind::Computes).acquire_owned().await.ok();
         [own, self.node.clone().acquire_owned().await.ok()]
     }
 
-    fn of(&self, caller: Uuid) -> Arc<Semaphore> {
+    fn of(&self, caller: Uuid, kind: Kind) -> Arc<Semaphore> {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = callers.get(&caller).and_then(Weak::upgrade) {
+        if let Some(known) = callers.get(&(caller, kind)).and_then(Weak::upgrade) {
             return known;
         }
         if callers.len() >= REMEMBERED {
             callers.retain(|_, caller| caller.strong_count() > 0);
         }
-        let places = Arc::new(Semaphore::new(MAX_OF_CALLER));
-        callers.insert(caller, Arc::downgrade(&places));
+        let places = Arc::new(Semaphore::new(kind.max()));
+        callers.insert((caller, kind), Arc::downgrade(&places));
         places
     }
 }

@@ -107,8 +107,9 @@ mod watching;
 mod worker;
 mod workflow;
 mod workflow_input;
+mod zone_names;
 
-pub use aside::{execute, execute_stream, is_mutation, is_refused};
+pub use aside::{AnswerPlace, execute, execute_stream, is_mutation, is_refused};
 pub(crate) use error::{RETRY_AFTER_SECONDS, UNAVAILABLE};
 pub use roots::{Mutation, Query, Subscription};
 pub use schema::{Schema, schema, sdl};

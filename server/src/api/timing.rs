@@ -23,6 +23,11 @@ pub(crate) const PREVIEW: usize = 1_000;
 /// The cost of looking up a compiled timing.
 pub(crate) const COMPILED: usize = 20;
 
+/// The cost of checking a stored timing for likely mistakes, and of describing it: far more with
+/// 16 expressions than with the usual one, whose patterns are cached.
+const CHECKED: usize = 150;
+const DESCRIBED: usize = 50;
+
 /// The cost of a timing that is not cached: each of its expressions and calendars is evaluated for
 /// each fire.
 pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -> usize {
@@ -104,6 +109,7 @@ impl Timing {
     }
 
     /// The timing in words.
+    #[graphql(complexity = "DESCRIBED")]
     async fn description(&self, cx: &async_graphql::Context<'_>) -> Result<String> {
         Ok(match self.timetable(cx).await? {
             Ok(timetable) => timetable.describe(),
@@ -111,7 +117,7 @@ impl Timing {
         })
     }
 
-    #[graphql(complexity = "DECLARED * child_complexity")]
+    #[graphql(complexity = "CHECKED + DECLARED * child_complexity")]
     async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
         Ok(match self.timetable(cx).await? {
             Ok(timetable) => lint(&timetable, cx.commands().clock.now()),

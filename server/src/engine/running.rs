@@ -11,7 +11,7 @@ use super::{
     Settings, Signals,
     alerting::{
         alerts::{Alerts, NotificationSender},
-        pings::Pings,
+        pings::{Pings, wake_on_changes},
     },
     cluster::{
         Cluster, clock_watch,
@@ -154,7 +154,10 @@ impl Engine {
             NotificationSender::new(core.clone()),
             Wake::NotificationSender,
         );
-        start.service_if(schedules, Pings::new(core.clone()), Wake::Never);
+        start.service_if(schedules, Pings::new(core.clone()), Wake::Pings);
+        if schedules {
+            services.spawn(wake_on_changes(core.clone(), stop.clone()));
+        }
         let retention = core.settings.retention.filter(|_| schedules);
         let retention = retention
             .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
@@ -343,6 +346,7 @@ enum Wake {
     Canceller,
     Backfill,
     NotificationSender,
+    Pings,
     Pulse,
     Never,
 }
@@ -361,6 +365,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Canceller => self.core.signals.canceller(),
             Wake::Backfill => self.core.signals.backfill(),
             Wake::NotificationSender => &self.core.outbox,
+            Wake::Pings => &self.core.pings,
             Wake::Pulse => self.core.signals.pulse(),
             Wake::Never => &self.never,
         }

@@ -77,7 +77,10 @@ pub(super) async fn drive<S: Service>(
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
-                failing.over(S::NAME, clock.instant());
+                // A round during a stop may have been cut short: its end says nothing.
+                if !stop.is_cancelled() {
+                    failing.over(S::NAME, clock.instant());
+                }
                 if S::is_notable(&report) {
                     tracing::debug!(service = S::NAME, ?report);
                 }
@@ -151,8 +154,12 @@ async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
 
 #[cfg(test)]
 mod tests {
+    use std::{io, sync::Mutex};
+
+    use sea_orm::{ConnAcquireErr, DbErr};
+
     use super::*;
-    use crate::clock::ManualClock;
+    use crate::{clock::ManualClock, store::StoreError};
 
     /// Fails in its first round.
     struct FailsOnce {
@@ -194,5 +201,71 @@ mod tests {
             .timeout(Duration::from_secs(60), last.wait_for(|(count, ())| *count == 1))
             .await;
         assert!(round.unwrap().is_ok());
+    }
+
+    /// Fails once; a stop may cut its second round short.
+    struct Outage {
+        rounds: usize,
+        stop: CancellationToken,
+        ends_by_itself: bool,
+    }
+
+    impl Service for Outage {
+        type Report = ();
+        const NAME: &'static str = "outage";
+
+        async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<(), EngineError> {
+            self.rounds += 1;
+            if self.rounds == 1 {
+                let lost = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
+                return Err(EngineError::Store(StoreError::from(lost)));
+            }
+            if self.rounds == 3 || !self.ends_by_itself {
+                self.stop.cancel();
+            }
+            Ok(())
+        }
+
+        fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+            now
+        }
+
+        fn is_notable((): &()) -> bool {
+            false
+        }
+    }
+
+    /// Collects the lines of a log.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_round_that_a_stop_cuts_short_is_no_success() {
+        for ends_by_itself in [false, true] {
+            let log = Log::default();
+            let writer = log.clone();
+            let lines = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+            let subscribed = tracing::subscriber::set_default(lines);
+            let stop = CancellationToken::new();
+            let service = Outage { rounds: 0, stop: stop.clone(), ends_by_itself };
+            let wakes = Wakes { wake: Arc::new(Notify::new()), renewed: Arc::default() };
+            let (reports, _last) = watch::channel((0, ()));
+            drive(service, Clock::system(), wakes, stop, reports).await;
+            drop(subscribed);
+            let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+            assert!(log.contains("tries again until it succeeds"), "{log}");
+            assert_eq!(log.contains("succeeds again"), ends_by_itself, "{log}");
+        }
     }
 }

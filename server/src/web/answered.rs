@@ -15,7 +15,7 @@ use axum::{
 use serde_json::json;
 
 use super::refusal::Told;
-use crate::api;
+use crate::api::{self, AnswerPlace};
 
 /// The media types of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Media {
     }
 }
 
-/// The response to a document.
-pub(super) fn answer(media: Media, answer: &Answer) -> Response {
+/// The response to a document. `place` is held until it is written.
+pub(super) fn answer(media: Media, answer: &Answer, place: AnswerPlace) -> Response {
     let (status, body) = match api::is_refused(answer) {
         // For a document that was not executed there is no data, not even null.
         true => (status(media, answer), serde_json::to_vec(&json!({ "errors": answer.errors }))),
@@ -70,7 +70,10 @@ pub(super) fn answer(media: Media, answer: &Answer) -> Response {
         false => (StatusCode::OK, serde_json::to_vec(answer)),
     };
     let mut response = match body {
-        Ok(body) => (status, [(header::CONTENT_TYPE, media.header())], body).into_response(),
+        Ok(body) => {
+            let body = super::answer_body::body(body, place);
+            (status, [(header::CONTENT_TYPE, media.header())], body).into_response()
+        }
         Err(error) => return super::refusal::Refusal::internal(&error).into_response(),
     };
     if status == StatusCode::SERVICE_UNAVAILABLE {

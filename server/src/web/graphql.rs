@@ -15,16 +15,14 @@ use super::{
     answered::{Media, answer},
     asked,
     auth::Asking,
-    inbound::Inbound,
+    inbound::{Inbound, STRANGERS_SOCKET},
     refusal::Refusal,
     refusals::Kind,
     router::GRAPHQL_BODY,
     transport::Protocol,
 };
-use crate::api;
+use crate::api::{self, AnswerPlace};
 
-/// Bytes that a socket may send before its client signs in: enough to open it, and no more.
-const STRANGERS_SOCKET: u64 = 4 * 1024;
 /// A socket reads in pieces of this many bytes, and buffers as many for each client.
 const PIECE: usize = 4 * 1024;
 
@@ -70,7 +68,9 @@ async fn run(
     if let Some(viewer) = asking.viewer {
         request = request.data(viewer);
     }
-    answer(media, &api::execute(&web.schema, request).await)
+    let place = AnswerPlace::default();
+    let request = request.data(place.clone());
+    answer(media, &api::execute(&web.schema, request).await, place)
 }
 
 /// Subscriptions, and all other operations that a client sends over a socket.

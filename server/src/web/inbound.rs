@@ -1,44 +1,78 @@
 //! How many bytes a connection may still send. A stranger's WebSocket may send one small message,
 //! with which they sign in; an unfinished large one would hold memory.
+//!
+//! Bytes are counted twice: as they are read from the connection, which limits what an unfinished
+//! message holds, and again as messages, which include what came along with the upgrade request and
+//! was read before the limit began.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
+/// Bytes that a socket may send before its client signs in: enough to open it, and no more.
+pub(super) const STRANGERS_SOCKET: u64 = 4 * 1024;
 /// Means that there is no limit.
 const UNLIMITED: u64 = u64::MAX;
 
 /// The remaining bytes of a connection. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Inbound(Arc<AtomicU64>);
+pub(super) struct Inbound(Arc<Left>);
+
+#[derive(Debug)]
+struct Left {
+    raw: AtomicU64,
+    in_messages: AtomicU64,
+}
 
 impl Default for Inbound {
     fn default() -> Self {
-        Self(Arc::new(AtomicU64::new(UNLIMITED)))
+        let unlimited = || AtomicU64::new(UNLIMITED);
+        Self(Arc::new(Left { raw: unlimited(), in_messages: unlimited() }))
     }
 }
 
 impl Inbound {
     /// From now on the connection may send this many bytes.
     pub(super) fn limit(&self, bytes: u64) {
-        self.0.store(bytes, Ordering::Relaxed);
+        self.0.raw.store(bytes, Ordering::Relaxed);
+        self.0.in_messages.store(bytes, Ordering::Relaxed);
     }
 
     /// From now on it may send any number of bytes.
     pub(super) fn lift(&self) {
-        self.0.store(UNLIMITED, Ordering::Relaxed);
+        self.limit(UNLIMITED);
     }
 
-    /// Whether it has sent all that it may.
-    pub(super) fn is_spent(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+    /// Refuses to read on if it has sent all that it may.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if self.0.raw.load(Ordering::Relaxed) == 0 { Err(too_much()) } else { Ok(()) }
     }
 
     /// Records that it has sent `bytes`.
     pub(super) fn spend(&self, bytes: u64) {
-        let left = |left| (left != UNLIMITED).then(|| u64::saturating_sub(left, bytes));
-        // An error means that there is no limit.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        spend(&self.0.raw, bytes);
     }
+
+    /// Records a message of `bytes`; refuses one that exceeds the limit.
+    pub(super) fn hear(&self, bytes: usize) -> io::Result<()> {
+        let left = spend(&self.0.in_messages, bytes as u64);
+        if left < bytes as u64 { Err(too_much()) } else { Ok(()) }
+    }
+}
+
+/// Returns what was left before.
+fn spend(left: &AtomicU64, bytes: u64) -> u64 {
+    let spent = |left| (left != UNLIMITED).then(|| u64::saturating_sub(left, bytes));
+    // An error means that there is no limit.
+    let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
+    before.unwrap_or(UNLIMITED)
+}
+
+fn too_much() -> io::Error {
+    let text = format!("more than {STRANGERS_SOCKET} bytes before signing in");
+    io::Error::new(io::ErrorKind::QuotaExceeded, text)
 }

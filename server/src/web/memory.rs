@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 
-/// How long an answer counts as new.
+/// How long an answer counts as new, unless the query is too expensive for that.
 const FRESH: Duration = Duration::from_millis(100);
 /// How long a request waits for a new answer before it takes the last one.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -31,6 +31,8 @@ pub(super) struct Memory<T> {
     /// A description of the query, for the log.
     question: &'static str,
     clock: Clock,
+    /// How long an answer counts as new.
+    fresh: Duration,
     state: Arc<watch::Sender<State<T>>>,
 }
 
@@ -57,14 +59,26 @@ pub(super) struct Silent {
 
 impl<T> Clone for Memory<T> {
     fn clone(&self) -> Self {
-        Self { question: self.question, clock: self.clock.clone(), state: self.state.clone() }
+        Self { clock: self.clock.clone(), state: self.state.clone(), ..*self }
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> Memory<T> {
     pub(super) fn new(question: &'static str, clock: Clock) -> Self {
         let state = State { last: None, asked: None, failing: None };
-        Self { question, clock, state: Arc::new(watch::Sender::new(state)) }
+        Self { question, clock, fresh: FRESH, state: Arc::new(watch::Sender::new(state)) }
+    }
+
+    /// The same for an expensive query: an answer counts as new for longer.
+    pub(super) fn fresh_for(self, fresh: Duration) -> Self {
+        Self { fresh, ..self }
+    }
+
+    /// Whether nothing is known yet, and it is too early to say that the database does not answer.
+    pub(super) fn is_waiting(&self) -> bool {
+        let state = self.state.borrow();
+        let is_early = |asked: &Asked| self.waits(asked) < SILENCE;
+        state.failing.is_none() && state.last.is_none() && state.asked.iter().all(is_early)
     }
 
     /// The current answer: a new one if it comes soon, or else the last one.
@@ -98,7 +112,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         let state = self.state.borrow();
         let now = self.clock.instant();
         let (last, at) = state.last.as_ref()?;
-        let is_fresh = state.failing.is_none() && now.duration_since(*at) < FRESH;
+        let is_fresh = state.failing.is_none() && now.duration_since(*at) < self.fresh;
         is_fresh.then(|| last.clone())
     }
 
@@ -146,14 +160,18 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         });
     }
 
+    /// How long a query has been waiting for its answer.
+    fn waits(&self, asked: &Asked) -> Duration {
+        self.clock.instant().duration_since(asked.instant)
+    }
+
     fn known(&self) -> Result<T, Silent> {
         let state = self.state.borrow();
         if let Some(since) = state.failing {
             return Err(Silent { since });
         }
-        let waits = |asked: &Asked| self.clock.instant().duration_since(asked.instant);
         match (&state.last, &state.asked) {
-            (_, Some(asked)) if waits(asked) >= SILENCE => Err(Silent { since: asked.at }),
+            (_, Some(asked)) if self.waits(asked) >= SILENCE => Err(Silent { since: asked.at }),
             (Some((last, _)), _) => Ok(last.clone()),
             (None, asked) => {
                 Err(Silent { since: asked.map_or_else(|| self.clock.now(), |asked| asked.at) })
@@ -212,6 +230,28 @@ mod tests {
         clock.pass(Duration::from_secs(60));
         assert_eq!(memory.answer(refused).await, Err(Silent { since }), "since the first");
         assert_eq!(memory.answer(|| ready(Ok::<_, String>(1))).await, Ok(1));
+    }
+
+    #[tokio::test]
+    async fn an_expensive_query_is_asked_less_often_and_waited_for_as_shortly() {
+        let (memory, clock) = memory();
+        let memory = memory.fresh_for(Duration::from_secs(10));
+        let hang = || pending::<Result<u32, String>>();
+        assert!(hurried(&clock, memory.answer(hang)).await.is_err() && memory.is_waiting());
+        clock.pass(SILENCE);
+        assert!(!memory.is_waiting(), "by now it is silent");
+
+        let (memory, clock) = self::memory();
+        let memory = memory.fresh_for(Duration::from_secs(10));
+        assert_eq!(memory.answer(|| ready(Ok::<_, String>(7))).await, Ok(7));
+        clock.pass(Duration::from_secs(9));
+        assert_eq!(memory.answer(|| ready(Ok::<_, String>(8))).await, Ok(7));
+        clock.pass(Duration::from_secs(1));
+        assert_eq!(memory.answer(|| ready(Ok::<_, String>(9))).await, Ok(9));
+        clock.pass(Duration::from_secs(10));
+        let before = clock.now();
+        assert_eq!(hurried(&clock, memory.answer(hang)).await, Ok(9), "the last answer");
+        assert!(clock.now() - before < chrono::TimeDelta::seconds(1));
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Metrics for Prometheus.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::{
     extract::State,
@@ -8,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use entity::Timestamp;
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Web, refusal::Refusal};
@@ -28,18 +27,9 @@ use crate::{
 
 /// Minimum interval between two counts in the database, as counting rows is too expensive for each
 /// scrape.
-const FRESH: Duration = Duration::from_secs(10);
+pub(super) const FRESH: Duration = Duration::from_secs(10);
 /// Interval of the counts for exports: each export has new figures.
 const EXPORTED: Duration = Duration::from_secs(60);
-/// Maximum time that a scrape waits for the database's counts: the process's own figures matter
-/// most while it does not answer, and scrapers give up after ten seconds.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// When the database was last queried for counts, whatever the result.
-#[derive(Debug, Default)]
-pub(super) struct Sampler {
-    last: Mutex<Option<Instant>>,
-}
 
 /// All metrics.
 pub(super) async fn scrape(State(web): State<Web>) -> Response {
@@ -70,28 +60,19 @@ impl Web {
     }
 }
 
-/// Counts in the database, unless that was tried just now.
+/// Counts in the database, unless that was done just now. A count that takes long goes on without
+/// the scrape: the process's own figures matter most while the database does not answer. Until then
+/// the last counts stay.
 async fn sample(web: &Web) {
-    let mut last = web.sampler.last.lock().await;
-    if last.is_some_and(|last| web.clock.instant().duration_since(last) < FRESH) {
-        return;
-    }
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();
     metrics.runs_on(web.probed.dialect().name(), zone_data);
-    let sampled = match web.clock.timeout(PATIENCE, count(web)).await {
-        Ok(Ok(sampled)) => Some(sampled),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "failed to count what the metrics show");
-            None
-        }
-        Err(_) => {
-            tracing::warn!(after = ?PATIENCE, "gave up counting what the metrics show");
-            None
-        }
-    };
-    metrics.sampled(sampled);
-    *last = Some(web.clock.instant());
+    let counted = web.clone();
+    match web.counts.answer(|| async move { count(&counted).await }).await {
+        Ok(sampled) => metrics.sampled(Some(sampled)),
+        Err(_) if web.counts.is_waiting() => {}
+        Err(_) => metrics.sampled(None),
+    }
 }
 
 /// A schedule may have been created, or created again, since.

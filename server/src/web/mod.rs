@@ -16,8 +16,8 @@
 //! - `body`: limits the size and duration of a body
 //! - `headers`: the headers of every response
 //! - `audit`: exports the audit log as a file
-//! - `graphql`: queries and mutations, and the upgrade to a socket; `asked`, `answered`: parse
-//!   requests and build responses; `cross_origin`: other origins that may call it
+//! - `graphql`: queries and mutations, and the upgrade to a socket; `asked`, `answered`,
+//!   `answer_body`: parse requests and build responses; `cross_origin`: other origins that may call it
 //! - `explorer`: a page for trying out GraphQL
 //! - `socket`: serves a WebSocket: subscriptions, as long as the subscriber may see them;
 //!   `transport`: its protocol
@@ -31,6 +31,7 @@
 //! The order of the layers matters, from outside in: headers on everything; limits and identity on
 //! `/graphql` and `/auth`; the console last, because it answers every remaining path.
 
+mod answer_body;
 mod answered;
 mod asked;
 mod audit;

@@ -10,10 +10,7 @@ use std::{
 
 use async_graphql::{ErrorExtensionValues, Request, Response, ServerError};
 use axum::extract::ws::{Message, WebSocket};
-use futures::{
-    SinkExt, StreamExt,
-    stream::{self, BoxStream},
-};
+use futures::{SinkExt, StreamExt, stream};
 use serde::Deserialize;
 use tokio::sync::{Semaphore, mpsc};
 use uuid::Uuid;
@@ -23,11 +20,13 @@ use super::{
     auth::{self, Asking, Credential},
     counter::Counted,
     inbound::Inbound,
-    transport::{self, INIT_TIMEOUT, Protocol, Refused, UNAUTHORIZED, closing},
+    transport::{
+        self, INIT_TIMEOUT, Outgoing, Protocol, Refused, Responses, UNAUTHORIZED, closing,
+    },
 };
 use crate::{
     access::{Grants, Viewer},
-    api,
+    api::{self, AnswerPlace},
     clock::Clock,
 };
 
@@ -42,6 +41,8 @@ const OPERATIONS: usize = 100;
 /// Maximum number of queued messages for a client.
 const QUEUE: usize = 64;
 
+/// The same where the client may still be sending, and what it sends is not read.
+const LINGER: Duration = Duration::from_secs(1);
 /// How long a client may take to read the frame that ends its socket, and to answer it.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -103,8 +104,17 @@ pub(super) async fn serve(
     let opened = Arc::new(OnceLock::new());
     let heard = Arc::new(AtomicBool::new(true));
 
-    let hearing = heard.clone();
-    let mut stream = stream.inspect(move |_| hearing.store(true, Ordering::Relaxed));
+    let (hearing, messages) = (heard.clone(), inbound.clone());
+    let mut is_broken = false;
+    let mut stream = stream.map(|received| {
+        hearing.store(true, Ordering::Relaxed);
+        let message = received.and_then(|message| {
+            messages.hear(message_bytes(&message)).map_err(axum::Error::new)?;
+            Ok(message)
+        });
+        is_broken |= message.is_err();
+        message
+    });
     let gate = Gate {
         web: web.clone(),
         opened: opened.clone(),
@@ -119,10 +129,11 @@ pub(super) async fn serve(
     let execute = |request| gate.execute(request);
     let served = transport::serve(protocol, &mut stream, &outgoing, init, execute);
     let written = async {
-        while let Some(message) = waiting.recv().await {
+        while let Some(Outgoing { message, place }) = waiting.recv().await {
             if sink.send(message).await.is_err() {
                 return;
             }
+            drop(place);
         }
     };
     let watched = async {
@@ -141,8 +152,8 @@ pub(super) async fn serve(
         return;
     };
     let ended = async {
-        while let Ok(message) = waiting.try_recv() {
-            sink.send(message).await?;
+        while let Ok(sent) = waiting.try_recv() {
+            sink.send(sent.message).await?;
         }
         sink.send(Message::Close(Some(frame))).await?;
         // A socket that ends with unread data is reset, and the frame may be lost with that.
@@ -151,6 +162,19 @@ pub(super) async fn serve(
     };
     // Whether it could be written makes no difference: the socket has ended.
     let _ = Clock::system().timeout(CLOSING, ended).await;
+    if is_broken {
+        // The rest is not read, so the client gets time to read the frame.
+        Clock::system().sleep(LINGER).await;
+    }
+}
+
+/// The bytes that a client sent in a message.
+fn message_bytes(message: &Message) -> usize {
+    match message {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
+        Message::Close(_) => 0,
+    }
 }
 
 /// Identifies the client of a socket: by its `connection_init`, or by the upgrade request.
@@ -191,7 +215,7 @@ async fn watch(
     web: &Web,
     opened: &OnceLock<Opened>,
     heard: &AtomicBool,
-    outgoing: &mpsc::Sender<Message>,
+    outgoing: &mpsc::Sender<Outgoing>,
 ) -> (u16, &'static str) {
     // Measured in real time, whatever the application's clock shows.
     let clock = Clock::system();
@@ -220,7 +244,7 @@ async fn watch(
             return (axum::extract::ws::close_code::AWAY, "No sign of life");
         }
         // A full queue means that the client does not read, which counts as silence.
-        let _ = outgoing.try_send(Message::Ping(Vec::new().into()));
+        let _ = outgoing.try_send(Message::Ping(Vec::new().into()).into());
         clock.sleep(BEAT).await;
     }
 }
@@ -242,12 +266,13 @@ struct Gate {
 
 impl Gate {
     /// Starts an operation of the socket.
-    fn execute(&self, request: Request) -> BoxStream<'static, Response> {
+    fn execute(&self, request: Request) -> Responses {
         let gate = self.clone();
         let answered = async move {
             let Ok(place) = gate.operations.clone().try_acquire_owned() else {
                 let text = format!("this socket has {OPERATIONS} operations under way; end some");
-                return stream::iter([refusal("RATE_LIMITED", text)]).boxed();
+                let refusal = refusal("RATE_LIMITED", text);
+                return stream::iter([(refusal, AnswerPlace::default())]).boxed();
             };
             match gate.identified(request).await {
                 Ok(request) => {
@@ -255,7 +280,7 @@ impl Gate {
                     // The slot is released when the operation has ended.
                     events.inspect(move |_| _ = &place).boxed()
                 }
-                Err(refusal) => stream::iter([refusal]).boxed(),
+                Err(refusal) => stream::iter([(refusal, AnswerPlace::default())]).boxed(),
             }
         };
         stream::once(answered).flatten().boxed()

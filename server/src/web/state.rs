@@ -6,8 +6,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Front, Limits, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory,
-    metrics::Sampler, refusals::Refusals, sockets::Sockets, watch::Watch,
+    Front, Limits, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory, metrics::FRESH,
+    refusals::Refusals, sockets::Sockets, watch::Watch,
 };
 use crate::{
     access::{Guesses, Holder, Limiter, oidc::Provider},
@@ -17,7 +17,7 @@ use crate::{
     config::Config,
     engine::{cluster::Cluster, maintenance::health::Check},
     store::{Store, StoreError},
-    telemetry::{Metrics, Telemetry},
+    telemetry::{Metrics, Sampled, Telemetry},
 };
 
 /// Maximum number of concurrent exports of the audit log.
@@ -52,7 +52,6 @@ pub struct Parts {
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
     pub(super) feed_limiter: Arc<Limiter>,
-    pub(super) sampler: Arc<Sampler>,
     pub(super) exports: Arc<Semaphore>,
     /// The identity provider, if one is configured.
     pub(super) oidc: Option<Arc<Provider>>,
@@ -63,6 +62,8 @@ pub struct Parts {
     pub(super) database: Memory<()>,
     /// The health of all namespaces.
     pub(super) health: Memory<Vec<Check>>,
+    /// What the metrics count.
+    pub(super) counts: Memory<Sampled>,
     /// Limits the concurrent health checks of a namespace or tag.
     pub(super) narrowed: Arc<Semaphore>,
     /// Refusals, counted for the log.
@@ -89,7 +90,6 @@ impl Web {
         let files = Files::find(config.console.dist.as_deref());
         let exports = Arc::new(Semaphore::new(EXPORTS));
         let feeds = Arc::new(Semaphore::new(FEEDS));
-        let sampler = Arc::new(Sampler::default());
         let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
         Self(Arc::new(Parts {
@@ -106,7 +106,6 @@ impl Web {
             tokens: Arc::new(LookupCache::new(Clock::system())),
             guesses,
             feed_limiter,
-            sampler,
             exports,
             feeds,
             oidc: None,
@@ -114,6 +113,7 @@ impl Web {
             // A probe waits in real time, whatever the application's clock shows.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
+            counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
             narrowed: Arc::new(Semaphore::new(NARROWED)),
             refusals: Refusals::new(Clock::system()),
             hosts,

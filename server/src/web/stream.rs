@@ -84,9 +84,8 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.inbound.is_spent() {
-            let text = "the client sent more than it may before it signs in";
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, text)));
+        if let Err(error) = self.inbound.check() {
+            return Poll::Ready(Err(error));
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);

@@ -4,14 +4,14 @@
 //! without the codes by which clients decide whether to reconnect, confuses a second operation with
 //! the same id with the first, and answers an invalid document as if it had run.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io};
 
 use async_graphql::{Request, Response};
 use axum::{
     Error,
     extract::{
         FromRequestParts,
-        ws::{CloseFrame, Message},
+        ws::{CloseFrame, Message, close_code},
     },
     http::{StatusCode, header, request::Parts},
 };
@@ -22,8 +22,9 @@ use futures::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
-use crate::api;
+use crate::api::{self, AnswerPlace};
 
 /// Neither JSON nor a message of the protocol.
 const BAD_MESSAGE: u16 = 4400;
@@ -37,6 +38,8 @@ pub(super) const INIT_TIMEOUT: u16 = 4408;
 const DUPLICATE_ID: u16 = 4409;
 /// A second `connection_init`.
 const TOO_MANY_INITS: u16 = 4429;
+/// A larger message (in bytes) waits until those before it are written.
+const LARGE: usize = 64 * 1024;
 /// Maximum number of bytes in the reason of a close frame.
 const MAX_REASON: usize = 123;
 
@@ -112,6 +115,60 @@ pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
     CloseFrame { code, reason: reason.get(..end).unwrap_or_default().into() }
 }
 
+/// The close frame for an error that ended the reading of a socket: without a code, a client would
+/// reconnect and send the same again. None if the client is gone.
+fn broken(error: Error) -> Option<CloseFrame> {
+    let error = error.into_inner();
+    if let Some(error) = error.downcast_ref::<io::Error>().filter(|error| is_quota(error)) {
+        return Some(closing(close_code::SIZE, &error.to_string()));
+    }
+    let error = error.downcast_ref::<tungstenite::Error>()?;
+    let (code, reason) = if let tungstenite::Error::Io(error) = error {
+        (is_quota(error).then_some(close_code::SIZE)?, error.to_string())
+    } else if matches!(error, tungstenite::Error::Capacity(_)) {
+        (close_code::SIZE, error.to_string())
+    } else if matches!(error, tungstenite::Error::Utf8(_)) {
+        (close_code::INVALID, error.to_string())
+    } else if let tungstenite::Error::Protocol(problem) = error
+        && *problem != ProtocolError::ResetWithoutClosingHandshake
+    {
+        (close_code::PROTOCOL, problem.to_string())
+    } else {
+        return None;
+    };
+    Some(closing(code, &reason))
+}
+
+/// Whether a client sent more than it may.
+fn is_quota(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::QuotaExceeded
+}
+
+/// A message to a client. The place of a large answer is held until the message is written.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    pub(super) place: AnswerPlace,
+}
+
+impl From<Message> for Outgoing {
+    fn from(message: Message) -> Self {
+        Self { message, place: AnswerPlace::default() }
+    }
+}
+
+/// Queues a message. The queue holds one large message at most: a client that does not read it is
+/// waited for.
+async fn queue(outgoing: &mpsc::Sender<Outgoing>, sent: Outgoing) -> Option<()> {
+    if matches!(&sent.message, Message::Text(text) if text.len() > LARGE) {
+        drop(outgoing.reserve_many(outgoing.max_capacity()).await.ok()?);
+    }
+    outgoing.send(sent).await.ok()
+}
+
+/// The responses of an operation, each with its place.
+pub(super) type Responses = BoxStream<'static, (Response, AnswerPlace)>;
+
 /// A message from a client.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -163,9 +220,9 @@ fn bare(id: Option<&str>, kind: &'static str) -> Message {
 pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     protocol: Protocol,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
-    outgoing: &mpsc::Sender<Message>,
+    outgoing: &mpsc::Sender<Outgoing>,
     init: impl FnOnce(serde_json::Value) -> F,
-    execute: impl Fn(Request) -> BoxStream<'static, Response>,
+    execute: impl Fn(Request) -> Responses,
 ) -> Option<CloseFrame> {
     let mut conversation = Conversation {
         protocol,
@@ -176,7 +233,8 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     let mut init = Some(init);
     loop {
         let sent = tokio::select! {
-            received = incoming.next() => match read(received?.ok()?) {
+            received = incoming.next() => match read(received?) {
+                Read::Broken(frame) => return frame,
                 Read::Nothing => continue,
                 Read::Left => return None,
                 Read::Bad(reason) => return Some(closing(BAD_MESSAGE, &reason)),
@@ -189,7 +247,7 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
                         return Some(closing(code, &reason));
                     }
                     conversation.is_open = true;
-                    Some(bare(None, "connection_ack"))
+                    Some(bare(None, "connection_ack").into())
                 }
                 Read::Message(received) => match conversation.hear(received, &execute) {
                     Ok(sent) => sent,
@@ -199,8 +257,8 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
             Some((id, response)) = conversation.operations.next(),
                 if !conversation.operations.is_empty() => conversation.tell(&id, response),
         };
-        if let Some(message) = sent {
-            outgoing.send(message).await.ok()?;
+        if let Some(sent) = sent {
+            queue(outgoing, sent).await?;
         }
     }
 }
@@ -208,11 +266,16 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
 enum Read {
     Message(Received),
     Bad(String),
+    Broken(Option<CloseFrame>),
     Left,
     Nothing,
 }
 
-fn read(message: Message) -> Read {
+fn read(received: Result<Message, Error>) -> Read {
+    let message = match received {
+        Ok(message) => message,
+        Err(error) => return Read::Broken(broken(error)),
+    };
     let read = match &message {
         Message::Text(text) => serde_json::from_str(text),
         Message::Binary(bytes) => serde_json::from_slice(bytes),
@@ -229,7 +292,7 @@ fn read(message: Message) -> Read {
 struct Conversation {
     protocol: Protocol,
     /// The responses of all operations; `None` marks the end of one.
-    operations: SelectAll<BoxStream<'static, (String, Option<Response>)>>,
+    operations: SelectAll<BoxStream<'static, (String, Option<(Response, AnswerPlace)>)>>,
     live: HashMap<String, AbortHandle>,
     is_open: bool,
 }
@@ -239,8 +302,8 @@ impl Conversation {
     fn hear(
         &mut self,
         received: Received,
-        execute: impl Fn(Request) -> BoxStream<'static, Response>,
-    ) -> Result<Option<Message>, Option<CloseFrame>> {
+        execute: impl Fn(Request) -> Responses,
+    ) -> Result<Option<Outgoing>, Option<CloseFrame>> {
         match received {
             Received::Subscribe { .. } if !self.is_open => {
                 Err(Some(closing(UNAUTHORIZED, "Unauthorized")))
@@ -262,10 +325,10 @@ impl Conversation {
                 ended.iter().for_each(AbortHandle::abort);
                 // In the older protocol the server confirms it, too.
                 let is_told = self.protocol == Protocol::Legacy && ended.is_some();
-                Ok(is_told.then(|| bare(Some(&id), "complete")))
+                Ok(is_told.then(|| bare(Some(&id), "complete").into()))
             }
             Received::Ping { payload } => {
-                Ok(Some(Sent { id: None, kind: "pong", payload }.message()))
+                Ok(Some(Sent { id: None, kind: "pong", payload }.message().into()))
             }
             Received::Pong {} | Received::ConnectionInit { .. } => Ok(None),
             Received::ConnectionTerminate {} => Err(None),
@@ -273,27 +336,29 @@ impl Conversation {
     }
 
     /// A response of an operation, or its end.
-    fn tell(&mut self, id: &str, response: Option<Response>) -> Option<Message> {
-        let Some(response) = response else {
-            return self.live.remove(id).map(|_| bare(Some(id), "complete"));
+    fn tell(&mut self, id: &str, response: Option<(Response, AnswerPlace)>) -> Option<Outgoing> {
+        let Some((response, place)) = response else {
+            return self.live.remove(id).map(|_| bare(Some(id), "complete").into());
         };
         if !api::is_refused(&response) {
             let kind = match self.protocol {
                 Protocol::Transport => "next",
                 Protocol::Legacy => "data",
             };
-            return Some(Sent { id: Some(id), kind, payload: Some(response) }.message());
+            let message = Sent { id: Some(id), kind, payload: Some(response) }.message();
+            return Some(Outgoing { message, place });
         }
         // An error message ends its operation.
         self.live.remove(id).iter().for_each(AbortHandle::abort);
         let id = Some(id);
-        Some(match self.protocol {
+        let message = match self.protocol {
             Protocol::Transport => {
                 Sent { id, kind: "error", payload: Some(&response.errors) }.message()
             }
             Protocol::Legacy => {
                 Sent { id, kind: "error", payload: response.errors.first() }.message()
             }
-        })
+        };
+        Some(message.into())
     }
 }

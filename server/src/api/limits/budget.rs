@@ -5,13 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use async_graphql::{ServerError, ServerResult, Value, extensions::ResolveInfo};
 
-/// The largest answer in bytes: about the size of its JSON, with small values counted higher
-/// because they take more space in memory than on the wire.
+/// The largest answer: about the bytes that it takes in memory until it is written. Small values
+/// take ten times as much there as on the wire.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The same for an unauthenticated caller's data; introspection has the full size.
-const MAX_BYTES_OF_STRANGERS: usize = 64 * 1024;
-/// The overhead of a value beside its text: its space in memory.
-const VALUE: usize = 32;
+const MAX_BYTES_OF_STRANGERS: usize = 256 * 1024;
+/// An answer of more bytes is large: it needs a place.
+const LARGE: usize = 512 * 1024;
+/// What a field takes in memory beside its text: its name, its value, and their place in the
+/// object.
+const FIELD: usize = 256;
+/// The same for a value within a JSON value or a list of scalars.
+const VALUE: usize = 96;
 
 /// The size of one answer as it grows.
 #[derive(Debug, Default)]
@@ -27,7 +32,12 @@ impl Budget {
 
     /// Counts a value before it is built, so that a containing value counts before its contents.
     pub(super) fn open(&self, info: &ResolveInfo<'_>, is_stranger: bool) -> ServerResult<()> {
-        self.spend(info, VALUE + info.name.len(), is_stranger)
+        self.spend(info, FIELD + info.name.len(), is_stranger)
+    }
+
+    /// Whether the answer is large by now.
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes.load(Relaxed) > LARGE
     }
 
     /// Counts a value that has been built.
@@ -60,7 +70,7 @@ fn too_large(max: usize) -> ServerError {
     super::coded("ANSWER_TOO_LARGE", text, max)
 }
 
-/// The approximate size of a value as JSON. Values that the server builds nest no deeper than JSON
+/// The approximate size of a value in memory. Values that the server builds nest no deeper than JSON
 /// that it reads: 128.
 fn size(value: &Value) -> usize {
     match value {

@@ -60,7 +60,7 @@ impl Amount {
 
     fn check(&self, is_stranger: bool) -> ServerResult<()> {
         let max_fields = if is_stranger { MAX_FIELDS_OF_STRANGERS } else { MAX_FIELDS };
-        let aside = heavy::FIELDS.join(", ");
+        let aside = heavy::names();
         for (found, max, what) in [
             (self.fields, max_fields, "fields, fragments multiplied out".to_owned()),
             (self.aliases, MAX_ALIASES, "aliases, fragments multiplied out".to_owned()),
@@ -138,13 +138,15 @@ impl<'a> Counter<'a> {
                     let set = &field.node.selection_set;
                     let mut inner = self.deeper(&set.node, item.pos, depth, inside)?;
                     own.aliases = u64::from(field.node.alias.is_some());
-                    own.heavy = u64::from(within == Within::Data && heavy::is(name));
+                    own.heavy = u64::from(heavy::is(within, name));
                     inner.introspection = inside.cost(within, name, inner.introspection);
                     inner
                 }
                 Selection::InlineFragment(fragment) => {
                     let set = &fragment.node.selection_set;
-                    self.deeper(&set.node, item.pos, depth, within)?
+                    let on = fragment.node.type_condition.as_ref();
+                    let inside = on.map_or(within, |on| within.narrow(&on.node.on.node));
+                    self.deeper(&set.node, item.pos, depth, inside)?
                 }
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
@@ -189,7 +191,8 @@ impl<'a> Counter<'a> {
         let Some(fragment) = self.document.fragments.get(name) else {
             return Ok(Amount::default());
         };
-        let counted = self.deeper(&fragment.node.selection_set.node, at, depth, within)?;
+        let inside = within.narrow(&fragment.node.type_condition.node.on.node);
+        let counted = self.deeper(&fragment.node.selection_set.node, at, depth, inside)?;
         self.counted.insert((name, within), counted);
         Ok(counted)
     }

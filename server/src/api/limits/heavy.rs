@@ -1,8 +1,10 @@
 //! The fields that compute instead of reading rows. A request with such a field is executed off the
 //! event loop (see `aside`), and may contain only a few.
 
+use super::introspection::Within;
+
 /// Names of expensive fields, whichever type they belong to.
-pub(super) const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -17,9 +19,22 @@ pub(super) const FIELDS: [&str; 14] = [
     "moduleDrift",
     "exportModules",
     "deployModule",
+    "timezones",
 ];
+/// Names of expensive fields of a stored timing; other types have cheap fields of the same name.
+const FIELDS_OF_TIMING: [&str; 1] = ["warnings"];
 
-/// Whether a field of this name is expensive.
-pub(super) fn is(name: &str) -> bool {
-    FIELDS.contains(&name)
+/// Whether a field of this name is expensive in a selection of `within`.
+pub(super) fn is(within: Within, name: &str) -> bool {
+    match within {
+        Within::Data => FIELDS.contains(&name),
+        Within::Timing => FIELDS_OF_TIMING.contains(&name),
+        Within::Schema(_) => false,
+    }
+}
+
+/// The names of all expensive fields, for people.
+pub(super) fn names() -> String {
+    let of_timing = FIELDS_OF_TIMING.map(|name| format!("timing.{name}"));
+    format!("{}, {}", FIELDS.join(", "), of_timing.join(", "))
 }

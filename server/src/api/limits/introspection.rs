@@ -9,6 +9,8 @@
 pub(super) enum Within {
     /// Data that the schema describes.
     Data,
+    /// The timing of a schedule, some of whose fields compute.
+    Timing,
     /// The schema itself, with the number of lists of fields or types around the selection.
     Schema(u8),
 }
@@ -21,8 +23,11 @@ impl Within {
     /// What the selection of this field reads; None if it nests too deep.
     pub(super) fn enter(self, field: &str) -> Option<Self> {
         match self {
-            Self::Data if matches!(field, "__schema" | "__type") => Some(Self::Schema(0)),
-            Self::Data => Some(self),
+            Self::Data | Self::Timing if matches!(field, "__schema" | "__type") => {
+                Some(Self::Schema(0))
+            }
+            Self::Data if field == "timing" => Some(Self::Timing),
+            Self::Data | Self::Timing => Some(Self::Data),
             Self::Schema(lists)
                 if matches!(field, "fields" | "inputFields" | "interfaces" | "possibleTypes") =>
             {
@@ -32,11 +37,21 @@ impl Within {
         }
     }
 
+    /// What a fragment on this type reads, spread in a selection of `self`.
+    pub(super) fn narrow(self, to: &str) -> Self {
+        match self {
+            Self::Data if to == "Timing" => Self::Timing,
+            Self::Data | Self::Timing | Self::Schema(_) => self,
+        }
+    }
+
     /// The cost of a field whose selection reads `self` and costs `inner`.
     pub(super) fn cost(self, around: Self, field: &str, inner: u64) -> u64 {
         match (around, self) {
-            (Self::Data, Self::Data) => inner,
-            _ => length(field).saturating_mul(inner.saturating_add(1)),
+            (Self::Data | Self::Timing, Self::Data | Self::Timing) => inner,
+            (Self::Data | Self::Timing | Self::Schema(_), _) => {
+                length(field).saturating_mul(inner.saturating_add(1))
+            }
         }
     }
 }

@@ -4,11 +4,19 @@
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
 //! - `introspection`: the cost of introspection; `heavy`: the fields that compute
-//! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks
+//! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
+//!   place among its caller's (see `aside`)
 //! - depth and complexity are computed by the library and compared here, so that the refusal names
 //!   both numbers
 
-use std::{any::TypeId, sync::Arc};
+use std::{
+    any::TypeId,
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 use async_graphql::{
     ErrorExtensionValues, Pos, Positioned, Request, Response, ServerError, ServerResult,
@@ -21,6 +29,7 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
+use super::aside::AnswerPlace;
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
@@ -34,6 +43,8 @@ mod text;
 const MAX_DEPTH: usize = 16;
 /// The largest cost of a request, with lists multiplied out.
 const MAX_COMPLEXITY: usize = 60_000;
+/// A request of a larger cost has a large answer, or keeps the event loop busy: it needs a place.
+const LARGE_COMPLEXITY: usize = 10_000;
 /// A larger document (in bytes) is parsed off the event loop. A request whose variables hold more
 /// bytes of text is executed off it: they may contain templates, which take a while to check.
 const LARGE: usize = 16 * 1024;
@@ -125,8 +136,22 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 /// Checks one request, and follows its answer.
 #[derive(Default)]
 struct Judge {
+    complexity: AtomicUsize,
     budget: budget::Budget,
     pace: pace::Pace,
+    place: Mutex<AnswerPlace>,
+}
+
+impl Judge {
+    fn place(&self) -> AnswerPlace {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the place of the current answer; a subscription has one for each event.
+    fn set_place(&self, place: AnswerPlace) {
+        let mut current = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(mem::replace(&mut *current, place));
+    }
 }
 
 #[async_trait]
@@ -175,6 +200,7 @@ impl Extension for Judge {
             );
             return Err(vec![refused(text, MAX_DEPTH)]);
         }
+        self.complexity.store(result.complexity, Relaxed);
         Ok(result)
     }
 
@@ -185,7 +211,16 @@ impl Extension for Judge {
         next: NextExecute<'_>,
     ) -> Response {
         self.budget.restart();
-        self.pace.follow(clock(ctx), next.run(ctx, operation_name)).await
+        let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
+        self.set_place(place.clone());
+        if self.complexity.load(Relaxed) > LARGE_COMPLEXITY
+            && let Err(error) = place.take(ctx).await
+        {
+            return Response::from_errors(vec![error]);
+        }
+        let response = self.pace.follow(clock(ctx), next.run(ctx, operation_name)).await;
+        self.set_place(AnswerPlace::default());
+        response
     }
 
     async fn resolve(
@@ -201,6 +236,9 @@ impl Extension for Judge {
             self.pace.rest(clock(ctx)).await;
         }
         self.budget.open(&info, is_stranger)?;
+        if self.budget.is_large() {
+            self.place().take(ctx).await?;
+        }
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;
         self.budget.close(&followed, value.as_ref(), is_stranger)?;

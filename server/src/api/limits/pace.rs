@@ -33,10 +33,12 @@ impl Pace {
         .await
     }
 
-    /// Yields if this turn has lasted too long. The values of a list are built concurrently: a turn
-    /// ends when all of them wait, so each one checks.
+    /// Yields until there is a turn with time left. The values of a list are built concurrently: a
+    /// turn ends when all of them wait, so each one checks. In each turn only as many values begin
+    /// as there is time for: a value that has begun and waits takes far more memory than one that
+    /// has not begun, or is done.
     pub(super) async fn rest(&self, clock: Option<&Clock>) {
-        if clock.is_some_and(|clock| self.is_over(clock)) {
+        while clock.is_some_and(|clock| self.is_over(clock)) {
             tokio::task::yield_now().await;
         }
     }
@@ -74,5 +76,26 @@ mod tests {
     async fn a_short_answer_is_made_in_one_turn_and_a_long_one_is_not() {
         assert_eq!(made_in_a_turn(Duration::from_millis(1)).await, 5);
         assert_eq!(made_in_a_turn(Duration::from_millis(6)).await, 2);
+    }
+
+    #[tokio::test]
+    async fn values_that_wait_do_not_all_begin_in_the_next_turn() {
+        let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
+        let (clock, pace) = (manual.clock(), Pace::default());
+        let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        // Each value has parts, which are built concurrently as well.
+        let part = || async {
+            pace.rest(Some(&clock)).await;
+            manual.pass(Duration::from_millis(6));
+        };
+        let value = || async {
+            pace.rest(Some(&clock)).await;
+            most.fetch_max(begun.fetch_add(1, Relaxed) + 1, Relaxed);
+            futures::future::join_all((0..5).map(|_| part())).await;
+            begun.fetch_sub(1, Relaxed);
+        };
+        let values = futures::future::join_all((0..20).map(|_| value()));
+        pace.follow(Some(&clock), values).await;
+        assert!(most.load(Relaxed) <= 3, "{most:?} of 20 had begun at once");
     }
 }

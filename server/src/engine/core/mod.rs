@@ -84,6 +84,8 @@ pub(super) struct Core {
     pub(super) rounds: Rounds,
     /// Signals that there are messages to send.
     pub(super) outbox: Notify,
+    /// Runs may have started or settled: watchdogs may have to be called.
+    pub(super) pings: Notify,
     /// This node's attempts, from before their start until they are settled.
     pub(super) registry: AttemptRegistry,
     /// Tasks that carry out attempts.
@@ -115,6 +117,7 @@ impl Core {
             buffering: AtomicBool::new(false),
             rounds: Rounds::default(),
             outbox: Notify::new(),
+            pings: Notify::new(),
             registry: AttemptRegistry::default(),
             attempts: TaskTracker::new(),
             cut_off: CancellationToken::new(),

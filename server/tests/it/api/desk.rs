@@ -164,7 +164,7 @@ pub(crate) const CREATE: &str = "mutation($input: CreateScheduleInput!, $key: St
         warnings { code message }
     } }";
 
-fn request(role: Option<Role>, query: &str, variables: Value) -> Request {
+pub(crate) fn request(role: Option<Role>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
     match role {
         Some(role) => request.data(viewer(role)),

@@ -1,8 +1,10 @@
-use std::fmt::Write;
+use std::{fmt::Write, pin::pin};
 
+use carillon::api::{self, AnswerPlace};
+use entity::user::Role;
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::desk::{Desk, request};
 use crate::support::TestDatabase;
 
 /// What the API says to a request that it refuses.
@@ -241,6 +243,64 @@ async fn fields_that_compute_are_few_in_a_request() {
     desk.ask(&format!("{{ {} }}", preview(1)), json!({})).await;
     let message = refused(&format!("{{ {} }}", preview(16))).await;
     assert!(message.contains("too complex") && message.contains("60000"), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_said_about_stored_timings_costs_what_it_takes() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let many = |field: &str, times: usize| {
+        (0..times).map(|number| format!("a{number}: {field} ")).collect::<String>()
+    };
+    let zones = desk.ask(&format!("{{ {} }}", many("timezones", 20)), json!({})).await;
+    assert!(zones["a19"].as_array().unwrap().iter().any(|zone| zone == "Europe/Berlin"));
+    let message = refused(&format!("{{ {} }}", many("timezones", 500))).await;
+    assert!(message.contains("500 fields that compute"), "{message}");
+
+    let warnings = many("warnings { code message }", 21);
+    for query in [
+        format!("{{ schedules(first: 1) {{ nodes {{ timing {{ {warnings} }} }} }} }}"),
+        format!(
+            "{{ schedules(first: 1) {{ nodes {{ t: timing {{ ...f }} }} }} }} \
+             fragment f on Timing {{ ... on Timing {{ {warnings} }} }}"
+        ),
+    ] {
+        let message = refused(&query).await;
+        assert!(message.contains("fields that compute") && message.contains("timing.warnings"));
+    }
+    // In a list they multiply; one list of them is as it should be.
+    let listed = |fields: &str| {
+        format!("{{ schedules(first: 200) {{ nodes {{ timing {{ {fields} }} }} }} }}")
+    };
+    desk.ask(&listed("description warnings { code message field suggestion }"), json!({})).await;
+    for (field, times) in [("warnings { code }", 2), ("description", 6)] {
+        let message = refused(&listed(&many(field, times))).await;
+        assert!(message.contains("too complex"), "{message}");
+    }
+}
+
+/// A caller's large answers wait for each other until they are written, and hold up nothing else.
+#[tokio::test]
+async fn a_caller_has_few_large_answers_at_once() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let large = "{ schedules(first: 200) { nodes { recentFires(first: 60) { id } } } }";
+    let mut written = Vec::new();
+    for _ in 0..3 {
+        let place = AnswerPlace::default();
+        let request = request(Some(Role::Admin), large, json!({})).data(place.clone());
+        let response = api::execute(&desk.schema, request).await;
+        assert!(response.errors.is_empty() && place.is_taken(), "{:?}", response.errors);
+        written.push(place);
+    }
+    let mut fourth = pin!(desk.ask(large, json!({})));
+    for _ in 0..20 {
+        tokio::select! {
+            biased;
+            _ = &mut fourth => panic!("it did not wait"),
+            _ = desk.ask("{ me { name } }", json!({})) => {}
+        }
+    }
+    written.pop();
+    fourth.await;
 }
 
 #[tokio::test]

@@ -15,11 +15,16 @@ const CONFIG: &str = "connections.max = 16\nconnections.per_address = 16\n\
 
 /// A socket without a client that would mend what is sent.
 fn open_raw(server: &Server) -> TcpStream {
+    open_raw_with(server, &[])
+}
+
+/// The same, with bytes that are sent along with the request.
+fn open_raw_with(server: &Server, along: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     let head = "GET /graphql/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                 Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: Y2FyaWxsb24gdGVzdCBrZQ==\r\n\
                 Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n";
-    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&[head.as_bytes(), along].concat()).unwrap();
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -38,6 +43,33 @@ fn frame(length: u64, sent: usize) -> Vec<u8> {
     frame.extend([0; 4]);
     frame.extend(std::iter::repeat_n(b' ', sent));
     frame
+}
+
+/// The same for a whole message of `length` bytes that opens a socket.
+fn init(length: usize) -> Vec<u8> {
+    let bare = json!({ "type": "connection_init", "payload": { "x": "" } }).to_string();
+    let fill = " ".repeat(length - bare.len());
+    text(&json!({ "type": "connection_init", "payload": { "x": fill } }))
+}
+
+/// A masked text frame with a message.
+fn text(message: &Value) -> Vec<u8> {
+    let text = message.to_string();
+    let mut frame = vec![0x81, 0xff];
+    frame.extend((text.len() as u64).to_be_bytes());
+    frame.extend([0; 4]);
+    frame.extend(text.as_bytes());
+    frame
+}
+
+/// The code and the reason of the close frame that ends an answer.
+fn close_frame(answer: &[u8]) -> (u16, String) {
+    let at = answer.iter().rposition(|byte| *byte == 0x88);
+    let [length, high, low, reason @ ..] = &answer[at.expect("a close frame") + 1..] else {
+        panic!("a close frame without a code: {answer:?}");
+    };
+    assert_eq!(usize::from(*length), reason.len() + 2, "{answer:?}");
+    (u16::from_be_bytes([*high, *low]), String::from_utf8(reason.to_vec()).unwrap())
 }
 
 /// What is answered until the server ends the socket.
@@ -129,7 +161,10 @@ async fn a_stranger_sends_little_over_a_socket() {
     for sent in [10_000, 60_000] {
         let mut stream = open_raw(&server);
         stream.write_all(&frame(60_000, sent)).unwrap();
-        assert!(!String::from_utf8_lossy(&rest(stream)).contains("connection_ack"));
+        let answer = rest(stream);
+        assert!(!String::from_utf8_lossy(&answer).contains("connection_ack"));
+        // Clients try again for ever after a close frame without a code.
+        assert_eq!(close_frame(&answer), (1009, "more than 4096 bytes before signing in".into()));
     }
     let mut stream = open_raw(&server);
     let init = json!({ "type": "connection_init", "payload": { "x": " ".repeat(1_000) } });
@@ -149,6 +184,37 @@ async fn a_stranger_sends_little_over_a_socket() {
     let query = format!("{{ me {{ name }} }} # {}", " ".repeat(50_000));
     let answer = socket.ask(&query).await;
     assert_eq!(answer["data"]["me"]["name"], "token/ci", "{answer}");
+}
+
+#[tokio::test]
+async fn what_comes_along_with_the_request_counts_as_well() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    for length in [5_000, 10_000] {
+        let answer = rest(open_raw_with(&server, &init(length)));
+        assert!(!String::from_utf8_lossy(&answer).contains("connection_ack"), "{length}");
+        assert_eq!(close_frame(&answer).0, 1009, "{length}");
+    }
+    let mut stream = open_raw_with(&server, &init(3_000));
+    let mut answer = [0; 25];
+    stream.read_exact(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer).contains("connection_ack"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn too_large_a_message_ends_a_socket_with_a_code() {
+    let database = TestDatabase::sqlite().await;
+    let create = ["token", "create", "ci", "--role", "viewer"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start(&database);
+    let mut stream = open_raw(&server);
+    let init = json!({ "type": "connection_init", "payload": { "token": token } });
+    stream.write_all(&text(&init)).unwrap();
+    let mut ack = [0; 25];
+    stream.read_exact(&mut ack).unwrap();
+    stream.write_all(&frame(5_000_000, 100)).unwrap();
+    let (code, reason) = close_frame(&rest(stream));
+    assert!(code == 1009 && reason.contains("too long"), "{code} {reason}");
 }
 
 /// Of the server, in bytes.

@@ -10,11 +10,13 @@
 //! does not hold up the others; namespaces take turns.
 //!
 //! - `whom`: how long an event is worth reporting; `news`: which call a run requires, pure
-//! - `service`: reads the feed, and makes the calls
+//! - `service`: reads the feed, and makes the calls; `wake`: wakes it when runs change
 
 mod news;
 mod service;
+mod wake;
 mod whom;
 
 pub(in crate::engine) use self::service::Pings;
 pub use self::service::PingsReport;
+pub(in crate::engine) use self::wake::wake_on_changes;
