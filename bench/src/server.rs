@@ -30,7 +30,16 @@ pub(crate) const STARTER: &str = "start-programs";
 /// Maximum duration of a start, including migrations.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// No limits: the benchmark measures speed, not quotas.
+/// The quotas of the namespaces of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quotas {
+    /// None: what is measured is speed.
+    Unlimited,
+    /// Those that a server has by default.
+    Usual,
+}
+
+/// The settings that lift all quotas.
 const UNLIMITED: [(&str, &str); 4] = [
     ("CARILLON_QUOTAS__SCHEDULES", "0"),
     ("CARILLON_QUOTAS__FIRES_A_MINUTE", "0"),
@@ -49,17 +58,18 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one on a free port, with its default settings.
+    /// Starts one on a free port, with its default settings but without quotas.
     pub(crate) async fn start(clock: &Clock, url: &str, name: &str) -> Result<Self> {
-        Self::start_with(clock, url, name, &[]).await
+        Self::start_with(clock, url, name, &[], Quotas::Unlimited).await
     }
 
-    /// The same with further flags.
+    /// The same with further flags and other quotas.
     pub(crate) async fn start_with(
         clock: &Clock,
         url: &str,
         name: &str,
         flags: &[&str],
+        quotas: Quotas,
     ) -> Result<Self> {
         let program = std::env::current_exe().context("find this program")?;
         let folder = tempfile::tempdir().context("make a folder for a server")?;
@@ -67,7 +77,7 @@ impl Server {
             .args([PRODUCT, "serve", "--listen", "127.0.0.1:0", "--log-filter", "error"])
             .args(["--node-name", name, "--database-url", url])
             .args(flags)
-            .envs(UNLIMITED)
+            .envs(UNLIMITED.iter().copied().filter(|_| quotas == Quotas::Unlimited))
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -11,10 +11,10 @@ use tokio::{
 
 use crate::{
     graphql::Caller,
-    server::{self, Server},
+    server::{self, Quotas, Server},
 };
 
-/// A server with two namespaces: one with a schedule that fires every second, and one with an
+/// A server with its default quotas and two namespaces: one with a schedule that fires every second, and one with an
 /// editor and a viewer.
 #[derive(Debug)]
 pub(super) struct Camp {
@@ -30,7 +30,7 @@ impl Camp {
         let token = server::token(&store, clock).await?;
         store.close().await?;
         let flags = ["--allow-private-addresses"];
-        let server = Server::start_with(clock, url, "bench", &flags).await?;
+        let server = Server::start_with(clock, url, "bench", &flags, Quotas::Usual).await?;
         let mut owner = server.caller(&token).await?;
         for name in ["witness", "attackers"] {
             let make = "mutation($name: String!) { createNamespace(name: $name) { __typename } }";
@@ -41,7 +41,7 @@ impl Camp {
             "name": "tick",
             "timing": { "expressions": ["* * * * * *"], "zone": "UTC" },
             "overlap": "ALLOW",
-            "task": { "target": { "http": { "url": witness, "output": "DROP" } } },
+            "task": { "target": { "http": { "url": witness } } },
         });
         create(&mut owner, &input).await.context("create the witness's schedule")?;
         let mut tokens = Vec::new();
@@ -51,6 +51,11 @@ impl Camp {
         let [editor, viewer] =
             <[String; 2]>::try_from(tokens).map_err(|_| anyhow::anyhow!("two accounts"))?;
         Ok(Self { server, editor, viewer })
+    }
+
+    /// A connection as the editor.
+    pub(super) async fn editor(&self) -> Result<Caller> {
+        self.server.caller(&self.editor).await
     }
 
     pub(super) fn pid(&self) -> u32 {

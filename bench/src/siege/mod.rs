@@ -6,11 +6,15 @@
 //! Each attack has a fresh server, and is bounded in count and time.
 //!
 //! - `attack`: the attacks, one variant each.
+//! - `callers`: requests and connections, many at once.
+//! - `tenants`: what an editor lets the server do: many fires, and targets that do not answer.
 //! - `texts`: the documents and templates that attacks send.
 //! - `camp`: the server, its namespaces and its accounts.
 
 mod attack;
+mod callers;
 mod camp;
+mod tenants;
 mod texts;
 
 use std::time::Duration;

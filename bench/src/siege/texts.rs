@@ -62,3 +62,41 @@ pub(super) fn previews(calls: usize) -> String {
     let all: Vec<String> = (0..calls).map(call).collect();
     format!("{{ {} }}", all.join(" "))
 }
+
+/// One document that lists the zones many times over.
+pub(super) fn zones(times: usize) -> String {
+    aliases(times, "timezones")
+}
+
+/// One document that lists a page of schedules many times over, with what each timing is described
+/// as and warned of, which is computed for each.
+pub(super) fn listings(times: usize) -> String {
+    let page = "schedules(namespace: \"attackers\", first: 200) {
+        nodes { timing { warnings { message } description } } }";
+    aliases(times, page)
+}
+
+fn aliases(times: usize, field: &str) -> String {
+    let all: Vec<String> = (0..times).map(|number| format!("a{number}: {field}")).collect();
+    format!("{{ {} }}", all.join(" "))
+}
+
+/// Schedules of the attackers that do this at these times.
+pub(super) fn schedules(
+    count: usize,
+    prefix: &str,
+    expression: &str,
+    target: &Value,
+) -> Vec<Value> {
+    let one = |number: usize| {
+        json!({
+            "namespace": "attackers",
+            "name": format!("{prefix}-{number}"),
+            "tags": [prefix],
+            "timing": { "expressions": [expression], "zone": "Europe/Berlin" },
+            "overlap": "ALLOW",
+            "task": { "target": target },
+        })
+    };
+    (0..count).map(one).collect()
+}

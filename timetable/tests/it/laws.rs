@@ -21,7 +21,7 @@ fn any_expression() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_instant() -> impl Strategy<Value = DateTime<Utc>> {
+pub(crate) fn any_instant() -> impl Strategy<Value = DateTime<Utc>> {
     (946_684_800_000_i64..2_524_608_000_000)
         .prop_map(|ms| DateTime::from_timestamp_millis(ms).expect("within bounds"))
 }
@@ -110,38 +110,6 @@ proptest! {
             at = cron.find_next_occurrence(&at, false).expect("croner finds it");
             prop_assert_eq!(fire.local, at);
             prop_assert_eq!(fire.kind, FireKind::Normal);
-        }
-    }
-
-    #[test]
-    fn every_text_is_answered(text in ".{0,300}", zone in ".{0,50}", after in any_instant()) {
-        if let Err(error) = parse(&text, "Europe/London") {
-            prop_assert_eq!(error.to_string().lines().count(), 1);
-            if let Some(position) = error.position {
-                prop_assert!(text.get(position).is_some());
-            }
-        }
-        prop_assert!(parse("* * * * *", &zone).is_err());
-        let _ = after;
-    }
-
-    /// Texts of the right letters, which get further into the grammar.
-    #[test]
-    fn every_text_of_crons_letters_is_answered(
-        text in "[-0-9*,/?LWH#+()@a-f JANMO]{0,40}", after in any_instant(),
-    ) {
-        match parse(&text, "Europe/London") {
-            Ok(timetable) => {
-                let fire = timetable.next(after);
-                prop_assert!(fire.is_none_or(|fire| fire.at > after));
-                prop_assert!(!timetable.describe().is_empty());
-                timetable.lint(after);
-            }
-            Err(error) => {
-                if let Some(position) = error.position {
-                    prop_assert!(text.get(position).is_some());
-                }
-            }
         }
     }
 

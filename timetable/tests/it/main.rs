@@ -5,6 +5,7 @@
 mod calendars;
 mod errors;
 mod expressions;
+mod hostile;
 mod laws;
 mod oracle;
 mod support;
