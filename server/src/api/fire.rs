@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{
     context::Ask,
     error::Result,
-    loaders::{NamespaceName, NodeRow, RunRow, ScheduleRow},
+    loaders::{LastRun, NamespaceName, NodeRow, RunRow, ScheduleRow},
     run::Run,
     scalar::{Instant, Long},
     schedule::Schedule,
@@ -116,8 +116,11 @@ impl Fire {
         match (fire.verdict, fire.reason) {
             (fire::Verdict::Pending, fire::Reason::Buffered) => {
                 let before = fire.detail.as_deref().and_then(|run| Uuid::try_parse(run).ok());
-                let Some(before) = before else { return Ok(plain()) };
-                let run = cx.rows().load_one(RunRow(before)).await?;
+                let run = match before {
+                    Some(before) => cx.rows().load_one(RunRow(before)).await?,
+                    // A caught-up fire keeps why it is late instead of the run before it.
+                    None => cx.rows().load_one(LastRun(fire.schedule_id)).await?,
+                };
                 Ok(match run.filter(|run| run.state.is_live()) {
                     Some(run) => Reason { text: sentence::waits_for(run.id), ..plain() },
                     None => plain(),
