@@ -58,7 +58,7 @@ for (const theme of themes) {
         await expect(collides).toBeVisible();
         await hasNoViolations(page, `schedules, ${look}`);
         await page.getByLabel("Choose collides").check();
-        await page.getByRole("region", { name: /chosen/ }).getByRole("button", { name: "Pause" }).click();
+        await page.getByRole("region", { name: "Actions for the selected schedules" }).getByRole("button", { name: "Pause" }).click();
         await expect(page.getByRole("dialog")).toContainText("1 schedule");
         await hasNoViolations(page, `order for many, ${look}`);
         await page.keyboard.press("Escape");

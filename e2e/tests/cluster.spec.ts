@@ -29,10 +29,10 @@ test("the cluster's page hears of a node's next life, also of one that began whi
     await page.goto(`${server.url}/cluster`);
     await signIn(page, server.addPerson("zoe", "viewer"));
     const name = page.getByTestId("node-row").locator("th span").first();
-    await expect(name).toHaveAttribute("title", /^life 1 of this name/);
+    await expect(name).toHaveAttribute("title", /^start 1 under this name/);
     await server.halt();
     await server.launch();
-    await expect(name).toHaveAttribute("title", /^life 2 of this name/);
+    await expect(name).toHaveAttribute("title", /^start 2 under this name/);
   } finally {
     await server.stop();
   }

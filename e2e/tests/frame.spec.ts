@@ -290,7 +290,7 @@ test("what is chosen is counted, paused with a reason, and can be undone", async
   await expect(rows).toHaveCount(3);
   await page.getByLabel("Choose frame-one").click();
   await page.getByLabel("Choose frame-two").click({ modifiers: ["Shift"] });
-  const bar = page.getByRole("region", { name: /chosen/ });
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
   await expect(bar).toContainText("3 chosen");
   await bar.getByRole("button", { name: "Pause" }).click();
   const dialog = page.getByRole("dialog");
@@ -334,7 +334,7 @@ test("a row is one stop, and its keys go from row to row and choose it", async (
   await expect(page.getByRole("link", { name: "frame-one" })).toBeFocused();
   await page.keyboard.press("j");
   await page.keyboard.press("x");
-  await expect(page.getByRole("region", { name: /chosen/ })).toContainText("1 chosen");
+  await expect(page.getByRole("region", { name: "Actions for the selected schedules" })).toContainText("1 chosen");
   await page.keyboard.press("Tab");
   await expect(page.getByRole("link", { name: "frame-two" })).toBeFocused();
 });

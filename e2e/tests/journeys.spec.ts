@@ -65,8 +65,8 @@ test("fifty schedules are paused for maintenance with a reason and an end in 6 c
   await page.getByLabel("Search schedules").fill("tag:fleet");
   const rows = page.getByTestId("schedule-row");
   await expect(rows).toHaveCount(50);
-  await clicks.on(page.getByLabel("Choose all on this page"));
-  await clicks.on(page.getByRole("region", { name: /chosen/ }).getByRole("button", { name: "Pause" }));
+  await clicks.on(page.getByLabel("Select all on this page"));
+  await clicks.on(page.getByRole("region", { name: "Actions for the selected schedules" }).getByRole("button", { name: "Pause" }));
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Reason").fill("the database moves");
   await dialog.getByLabel("Until").fill("2030-01-01T06:00");
