@@ -39,11 +39,11 @@
 //! 3. If it goes back by up to three hours, a fixed time fires the first time (or the last, or
 //!    both, by [`Overlap`]); a wildcard time fires both times.
 //! 4. A larger change is a correction: skipped times are not made up for, and repeated times fire
-//! again.
+//!    again.
 //! 5. `@every` and `@at` are elapsed and absolute time, independent of zones.
 //! 6. An instant that several expressions contain is one fire. Fires are strictly increasing.
 //! 7. Calendars are read on the wall clock of the zone at the instant of a fire. A suppressed fire
-//! is still listed: it is marked, and it does not run.
+//!    is still listed: it is marked, and it does not run.
 //!
 //! # What may be written
 //!
