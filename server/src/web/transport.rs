@@ -288,11 +288,13 @@ fn read(received: Result<Message, Error>) -> Read {
     }
 }
 
+/// The responses of one operation, each under the operation's id; `None` marks its end.
+type Operation = BoxStream<'static, (String, Option<(Response, AnswerPlace)>)>;
+
 /// The state of one socket.
 struct Conversation {
     protocol: Protocol,
-    /// The responses of all operations; `None` marks the end of one.
-    operations: SelectAll<BoxStream<'static, (String, Option<(Response, AnswerPlace)>)>>,
+    operations: SelectAll<Operation>,
     live: HashMap<String, AbortHandle>,
     is_open: bool,
 }
