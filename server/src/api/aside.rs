@@ -34,8 +34,11 @@ use crate::{access::Viewer, clock::Clock, config::Introspection};
 
 /// The largest number of concurrent requests of one caller.
 const MAX_OF_CALLER: usize = 2;
+/// The largest number of concurrent queries of one caller that compute nothing. The rows that a
+/// query has read are in memory before its answer is, and counted nowhere.
+const MAX_QUERIES_OF_CALLER: usize = 6;
 /// The largest number of large answers of one caller that are being built or written.
-const MAX_LARGE_OF_CALLER: usize = 3;
+const MAX_LARGE_OF_CALLER: usize = 2;
 /// The smallest limit of concurrent requests of all callers.
 const MIN_OF_NODE: usize = 4;
 /// How long a request waits for a permit.
@@ -46,10 +49,10 @@ const REMEMBERED: usize = 1_000;
 /// Executes a query or mutation, away from the event loop if it computes.
 pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     let introspection = schema.data::<Introspection>().copied().unwrap_or_default();
-    if !limits::is_heavy(&mut request, introspection) {
-        return schema.execute(request).await;
-    }
     let Some(asides) = schema.data::<Asides>() else { return schema.execute(request).await };
+    if !limits::is_heavy(&mut request, introspection) {
+        return asides.execute_here(schema, request).await;
+    }
     let places = asides.places(caller(viewer(&request)));
     let Ok(places) = Clock::system().timeout(PATIENCE, places).await else {
         return busy();
@@ -125,6 +128,10 @@ fn busy() -> Response {
         "this request computes, and {MAX_OF_CALLER} of yours or all places of the server are under \
          way; wait for their answers, and ask again"
     );
+    rate_limited(text)
+}
+
+fn rate_limited(text: String) -> Response {
     Response::from_errors(vec![with_code(ServerError::new(text, None), "RATE_LIMITED")])
 }
 
@@ -171,6 +178,7 @@ pub(super) struct Asides {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Computes,
+    Query,
     Large,
 }
 
@@ -179,6 +187,7 @@ impl Kind {
     fn max(self) -> usize {
         match self {
             Self::Computes => MAX_OF_CALLER,
+            Self::Query => MAX_QUERIES_OF_CALLER,
             Self::Large => MAX_LARGE_OF_CALLER,
         }
     }
@@ -193,6 +202,23 @@ impl Default for Asides {
 }
 
 impl Asides {
+    /// Executes what computes nothing. A mutation waits for no other: many are committed together,
+    /// and some take long.
+    async fn execute_here(&self, schema: &Schema, mut request: Request) -> Response {
+        let known = viewer(&request).map(|viewer| viewer.id);
+        let Some(caller) = known.filter(|_| !limits::is_mutation(&mut request)) else {
+            return schema.execute(request).await;
+        };
+        let place = self.of(caller, Kind::Query).acquire_owned();
+        match Clock::system().timeout(PATIENCE, place).await {
+            Ok(_place) => schema.execute(request).await,
+            Err(_) => rate_limited(format!(
+                "{MAX_QUERIES_OF_CALLER} of your queries are under way; wait for their answers, \
+                 and ask again"
+            )),
+        }
+    }
+
     /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests
     /// waits where it blocks no other caller.
     async fn places(&self, caller: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {

@@ -44,6 +44,8 @@ pub(super) struct Amount {
     aliases: u64,
     /// Fields that compute.
     pub(super) heavy: u64,
+    /// Those of them that compute for each row of a list.
+    pub(super) heavy_by_row: u64,
     /// The cost of introspection.
     pub(super) introspection: u64,
     /// The nesting depth.
@@ -55,6 +57,7 @@ impl Amount {
         self.fields = self.fields.saturating_add(other.fields);
         self.aliases = self.aliases.saturating_add(other.aliases);
         self.heavy = self.heavy.saturating_add(other.heavy);
+        self.heavy_by_row = self.heavy_by_row.saturating_add(other.heavy_by_row);
         self.introspection = self.introspection.saturating_add(other.introspection);
     }
 
@@ -139,6 +142,7 @@ impl<'a> Counter<'a> {
                     let mut inner = self.deeper(&set.node, item.pos, depth, inside)?;
                     own.aliases = u64::from(field.node.alias.is_some());
                     own.heavy = u64::from(heavy::is(within, name));
+                    own.heavy_by_row = if within == Within::Timing { own.heavy } else { 0 };
                     inner.introspection = inside.cost(within, name, inner.introspection);
                     inner
                 }

@@ -71,7 +71,10 @@ pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> b
     let Ok(document) = request.parsed_query() else { return false };
     let amount = document::count(document, is_stranger);
     let may_ask = !is_stranger || introspection == Introspection::Everyone;
-    amount.is_ok_and(|amount| amount.heavy > 0 || (amount.introspection > 0 && may_ask))
+    let Ok(amount) = amount else { return false };
+    // The row that a mutation answers with is one, and many mutations are committed together.
+    let by_row = if is_mutation(request) { amount.heavy_by_row } else { 0 };
+    amount.heavy > by_row || (amount.introspection > 0 && may_ask)
 }
 
 /// Whether the texts in these values are large in total.

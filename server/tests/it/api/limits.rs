@@ -4,7 +4,7 @@ use carillon::api::{self, AnswerPlace};
 use entity::user::Role;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, request};
+use super::desk::{CREATE, Desk, request};
 use crate::support::TestDatabase;
 
 /// What the API says to a request that it refuses.
@@ -284,23 +284,54 @@ async fn a_caller_has_few_large_answers_at_once() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let large = "{ schedules(first: 200) { nodes { recentFires(first: 60) { id } } } }";
     let mut written = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let place = AnswerPlace::default();
         let request = request(Some(Role::Admin), large, json!({})).data(place.clone());
         let response = api::execute(&desk.schema, request).await;
         assert!(response.errors.is_empty() && place.is_taken(), "{:?}", response.errors);
         written.push(place);
     }
-    let mut fourth = pin!(desk.ask(large, json!({})));
+    let mut third = pin!(desk.ask(large, json!({})));
     for _ in 0..20 {
         tokio::select! {
             biased;
-            _ = &mut fourth => panic!("it did not wait"),
+            _ = &mut third => panic!("it did not wait"),
             _ = desk.ask("{ me { name } }", json!({})) => {}
         }
     }
     written.pop();
-    fourth.await;
+    third.await;
+}
+
+/// What queries have read is in memory before their answers are: those beyond six wait.
+#[tokio::test]
+async fn a_caller_has_few_queries_at_once_and_any_number_of_mutations() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let large = "{ schedules(first: 200) { nodes { recentFires(first: 60) { id } } } }";
+    let mut written = Vec::new();
+    for _ in 0..2 {
+        let place = AnswerPlace::default();
+        let request = request(Some(Role::Admin), large, json!({})).data(place.clone());
+        api::execute(&desk.schema, request).await;
+        written.push(place);
+    }
+    // They wait for a place, and the next query for them.
+    let waiting = futures::future::join_all((0..6).map(|_| desk.ask(large, json!({}))));
+    let mut waiting = pin!(waiting);
+    let mut next = pin!(desk.ask("{ me { name } }", json!({})));
+    for number in 0..20 {
+        let task = json!({ "target": { "noop": {} } });
+        let input = json!({ "name": format!("s{number}"), "task": task,
+            "timing": { "expressions": ["@daily"] } });
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("they did not wait"),
+            _ = &mut next => panic!("it did not wait"),
+            _ = desk.ask(CREATE, json!({ "input": input })) => {}
+        }
+    }
+    drop(written);
+    futures::future::join(waiting, next).await;
 }
 
 #[tokio::test]
