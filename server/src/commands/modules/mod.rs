@@ -32,6 +32,9 @@ mod notes;
 mod plan;
 mod prune;
 
+#[cfg(test)]
+mod hostile;
+
 pub use deploy::Source;
 pub use drift::{Drift, Drifted, Side};
 pub use effect::{Effect, ScheduleEffect};
