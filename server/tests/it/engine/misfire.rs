@@ -1,9 +1,20 @@
 //! What becomes of fires that nobody claimed in time.
 
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use carillon::store::{Edge, Faults, StoreError};
 use entity::{
     fire::{Reason, Verdict},
     schedule::CatchUp,
 };
+use futures::FutureExt;
+use sea_orm::{DbErr, RuntimeErr};
 
 use super::world::{World, at, ms, noop};
 use crate::support::{TestDatabase, on_both};
@@ -224,17 +235,44 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
 
 /// It is claimed within the grace and handed over after it: it was in time for the policy.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
-    let (world, _clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world
         .schedule("0 12 * * *", noop(), |row| {
             row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
             row.catch_up = CatchUp::Skip;
+            row.grace_ms = 300_000;
         })
         .await;
-    let engine = world.engine().await;
-    let fire = world.decided(schedule.id, 1).await.remove(0);
+    let sound = world.database.store.clone();
+    let is_armed = Arc::new(AtomicBool::new(false));
+    let armed = is_armed.clone();
+    let edge = move |edge| {
+        let fails = edge == Edge::Committed && armed.swap(false, Ordering::SeqCst);
+        let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
+        ready(if fails { Err(StoreError::Database(lost)) } else { Ok(()) }).boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut steps) = world.by_hand().await;
+    let planner = steps.get_mut("planner").unwrap();
+    is_armed.store(true, Ordering::SeqCst);
+    planner.once(clock.now()).await.unwrap_err();
+    world.database.store = sound;
+    let grace_ends = at("2026-03-01T12:05:00Z");
+    let claimed = world.ledger(schedule.id).await.remove(0);
+    assert_eq!(claimed.verdict, Verdict::Pending);
+    assert!(claimed.claimed_at.utc() <= grace_ends, "{claimed:#?}");
+
+    clock.set(at("2026-03-01T12:05:30Z"));
+    let fire = loop {
+        planner.once(clock.now()).await.unwrap();
+        let fire = world.ledger(schedule.id).await.remove(0);
+        if fire.decided_at.is_some() {
+            break fire;
+        }
+    };
+    assert!(fire.decided_at.unwrap().utc() > grace_ends, "{fire:#?}");
     assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::Late));
-    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+    assert_eq!(world.runs(schedule.id).await.len(), 1);
 }
 
 async fn an_outage_of_the_scheduler_is_named_by_what_it_made_late(database: TestDatabase) {
