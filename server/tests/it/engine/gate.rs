@@ -50,6 +50,11 @@ impl Gate {
         Self { url, arrivals }
     }
 
+    /// Where it listens.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// A task that sends its request here and has a week for it.
     pub(crate) fn task(&self) -> Task {
         let target = Target::Http(Http::post(self.url.clone()));

@@ -22,7 +22,7 @@ mod firing;
 mod flow;
 mod forge;
 mod fortnight;
-mod gate;
+pub(crate) mod gate;
 mod groups;
 mod handoff;
 mod held_up;

@@ -1,5 +1,6 @@
 //! HTTP, asked of the built binary.
 
+mod as_of;
 mod audit;
 mod calendar;
 mod cluster_events;
