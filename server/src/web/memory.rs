@@ -2,7 +2,8 @@
 //!
 //! Only one query is in progress at a time. A request waits briefly for its answer; then it takes
 //! the last one. A database that does not answer a query within a few seconds, or returns an error,
-//! counts as silent since the start of that query, until it answers again.
+//! counts as silent since the start of that query, until it answers again. That is logged as a
+//! service logs that it fails: the loss of the database itself is an error of the store.
 
 use std::{
     fmt,
@@ -151,7 +152,10 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
                 Err(error) => {
                     if state.failing.is_none() {
                         let question = self.question;
-                        tracing::error!(question, %error, "the database does not answer");
+                        tracing::warn!(
+                            question, %error,
+                            "probes are answered from memory until the database answers"
+                        );
                         state.failing =
                             Some(asked.map_or_else(|| self.clock.now(), |asked| asked.at));
                     }
