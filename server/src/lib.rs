@@ -3,9 +3,9 @@
 //!
 //! The layers, each of which knows only what is beneath it:
 //! `web -> api -> commands -> { access, engine } -> { vault, model } -> store -> entity`. Beneath
-//! them are `target`, `timetable`, `beacon` and `search`, the language of lists; `clock`, `config`,
-//! `random`, `single_flight` and `telemetry` are leaves that every layer may use. `app` puts them together, `cli` is
-//! the way in.
+//! them are `target`, `timetable`, `beacon` and `search`, the language of lists; `batcher`, `clock`,
+//! `config`, `random`, `single_flight` and `telemetry` are leaves that every layer may use. `app`
+//! puts them together, `cli` is the way in.
 
 // The futures of the engine nest deeper than the compiler looks by itself.
 #![recursion_limit = "256"]
@@ -15,6 +15,7 @@
 pub mod access;
 pub mod api;
 pub mod app;
+mod batcher;
 pub mod beacon;
 pub mod cli;
 pub mod clock;

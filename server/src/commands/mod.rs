@@ -80,7 +80,7 @@ pub use people::{
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{Kept, Thought};
 pub use runs::{ByHand, Ordered};
-use schedules::create::{batcher::Batcher, group_commit::Order, name_cache::NameCache};
+use schedules::create::{group_commit::CreateBatcher, name_cache::NameCache};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
@@ -130,12 +130,14 @@ pub struct Commands {
     /// Whether this node's clock can be trusted.
     cluster: Cluster,
     /// Batches of concurrent create requests, and the names that they refer to.
-    gathering: Arc<Batcher<Order>>,
+    gathering: Arc<CreateBatcher>,
     places: Arc<NameCache>,
     /// Limits how many bulk items run at once, and for how long a bulk request may take.
     many: Arc<Semaphore>,
     /// Jobs that wait for workers.
     board: Arc<workers::Board>,
+    /// Batches of concurrent reports of workers on the ends of jobs.
+    ends: Arc<workers::EndBatcher>,
     /// Limits the number of concurrent test calls.
     test_calls: Arc<Semaphore>,
     patience: Duration,
@@ -178,6 +180,7 @@ impl Commands {
             places,
             many,
             board: Arc::default(),
+            ends: Arc::default(),
             test_calls: Arc::new(Semaphore::new(test_call::AT_ONCE)),
             patience,
             guesses,

@@ -161,6 +161,8 @@ impl Commands {
             attempt: 1,
             task: task.name.clone(),
             namespace: name.to_owned(),
+            namespace_id: namespace,
+            priority: 0,
             schedule: None,
             schedule_id: None,
             scheduled_at: Some(now),

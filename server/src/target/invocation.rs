@@ -15,6 +15,10 @@ pub struct Invocation {
     pub task: String,
     /// Name of the namespace.
     pub namespace: String,
+    /// Id of the namespace; nil for the requests of alerts and pings, which belong to no task.
+    pub namespace_id: Uuid,
+    /// The run's priority; 0 for a call without a run.
+    pub priority: i16,
     /// Name of the schedule; `None` for a run without one.
     pub schedule: Option<String>,
     /// Id of the schedule; `None` for a run without one.

@@ -10,13 +10,23 @@ use entity::{Timestamp, worker};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, workers::jobs::Kind};
+use crate::{
+    clock::Clock,
+    single_flight::SingleFlight,
+    store::{Store, StoreError, workers::jobs::Kind},
+};
+
+/// How long the row of a worker is used again.
+const MOMENT: Duration = Duration::from_secs(1);
+/// Rows of this many workers are kept without looking for those that are too old.
+const FEW_WORKERS: usize = 100;
 
 /// However many workers wait, the tables are read once for all of them after a write, and a
 /// worker's own rows are read only if there is something for it.
-#[derive(Debug, Default)]
 pub(in crate::commands) struct Board {
     last: tokio::sync::Mutex<Option<Look>>,
+    /// Rows of workers as they were read last.
+    workers: SingleFlight<Uuid, (Instant, Option<worker::Model>)>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
     /// The jobs that each worker was told here to stop, as long as they have not ended.
     told: Mutex<HashMap<Uuid, HashSet<Uuid>>>,
@@ -53,7 +63,44 @@ impl Found {
     }
 }
 
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            last: tokio::sync::Mutex::default(),
+            workers: SingleFlight::new(FEW_WORKERS),
+            polls: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+}
+
 impl Board {
+    /// The row of a worker as it was read within the last second, or else what `read` finds now.
+    pub(super) async fn known<E>(
+        &self,
+        id: Uuid,
+        is_heard: impl Fn(&worker::Model) -> bool,
+        read: impl Future<Output = Result<Option<worker::Model>, E>>,
+    ) -> Result<Option<worker::Model>, E> {
+        let slot = self.workers.slot(&id, is_new);
+        let mut last = slot.lock().await;
+        if let Some((at, Some(row))) = &*last
+            && is_new(&(*at, None))
+            && is_heard(row)
+        {
+            return Ok(Some(row.clone()));
+        }
+        let row = read.await?;
+        *last = Some((Clock::system().instant(), row.clone()));
+        Ok(row)
+    }
+
+    /// Keeps the row of a worker that was just read; `None` for one that has left.
+    pub(super) async fn knows(&self, id: Uuid, row: Option<worker::Model>) {
+        let slot = self.workers.slot(&id, is_new);
+        *slot.lock().await = Some((Clock::system().instant(), row));
+    }
+
     /// The state after that change, and not older than the given instant.
     pub(super) async fn look(
         &self,
@@ -107,6 +154,12 @@ impl Board {
     fn polls(&self) -> MutexGuard<'_, HashMap<Uuid, CancellationToken>> {
         self.polls.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a worker's row was read so recently that it need not be read again. Real time, whatever
+/// the application's clock shows, as the worker is a program that is waiting.
+fn is_new((read_at, _): &(Instant, Option<worker::Model>)) -> bool {
+    Clock::system().instant().saturating_duration_since(*read_at) < MOMENT
 }
 
 /// A worker that waits at this node.

@@ -8,11 +8,13 @@
 //! - `register`: a worker registers and leaves
 //! - `board`: waiting jobs, read once for all workers
 //! - `poll`: a worker waits for jobs
-//! - `words`: its requests about the jobs that it has
+//! - `words`: its requests about the jobs that it has; `ends`: how jobs ended, many in one
+//!   transaction
 //! - `queues`: limits on how many jobs of a queue workers have at once
 //! - `error`: why a request is refused
 
 mod board;
+mod ends;
 mod error;
 mod poll;
 mod queues;
@@ -23,6 +25,7 @@ use entity::worker;
 use uuid::Uuid;
 
 pub(super) use board::Board;
+pub(super) use ends::EndBatcher;
 pub use error::WorkerError;
 pub use poll::{Asked, Job, Polled};
 pub(crate) use queues::MAX_LIMITED;
@@ -48,13 +51,33 @@ const MAX_NAMED: usize = 1_000;
 impl Commands {
     /// The worker of that key, if the caller may act as that worker.
     async fn worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
-        let since = (self.clock.now() - SILENT).into();
-        let found = programs::heard_since(self.store.read(), id, since).await?;
-        let row = found.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
-        // The token's rights may have changed since.
-        who.pulls(row.namespace_id, &row.queues.0)?;
-        Ok(row)
+        let row = self.heard_worker(id).await?;
+        self.board.knows(id, row.clone()).await;
+        checked(who, row)
     }
+
+    /// The same by a row read within the last second, for requests that come with each job. What
+    /// they write is checked against the job's own row.
+    async fn known_worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
+        let since = self.clock.now() - SILENT;
+        let is_heard = |row: &worker::Model| row.heartbeat_at >= since.into();
+        let known = self.board.known(id, is_heard, self.heard_worker(id)).await?;
+        checked(who, known)
+    }
+
+    /// The worker of that key, if it was heard from recently.
+    async fn heard_worker(&self, id: Uuid) -> Result<Option<worker::Model>, WorkerError> {
+        let since = (self.clock.now() - SILENT).into();
+        Ok(programs::heard_since(self.store.read(), id, since).await?)
+    }
+}
+
+/// The worker, if the caller may act as that worker.
+fn checked(who: &Viewer, row: Option<worker::Model>) -> Result<worker::Model, WorkerError> {
+    let row = row.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
+    // The token's rights may have changed since.
+    who.pulls(row.namespace_id, &row.queues.0)?;
+    Ok(row)
 }
 
 fn bad(field: &str, value: impl ToString, problem: impl Into<String>, help: &str) -> WorkerError {

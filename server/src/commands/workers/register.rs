@@ -139,6 +139,8 @@ impl Commands {
         let row = self.worker(who, id).await?;
         let tx = self.store.begin().await?;
         programs::remove(&self.store, &tx, row.id, known, self.clock.now().into()).await?;
-        Ok(self.store.commit(tx).await?)
+        self.store.commit(tx).await?;
+        self.board.knows(id, None).await;
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-use entity::job::{self, State};
+use entity::job;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -84,7 +84,7 @@ impl Commands {
             let help = "send 256 KiB at the most in one request";
             return Err(bad("lines", "", "are too long together", help));
         }
-        self.worker(who, id).await?;
+        self.known_worker(who, id).await?;
         if lines.is_empty() {
             return Ok(());
         }
@@ -109,8 +109,8 @@ impl Commands {
         if let Err(problem) = check_output(&output) {
             return Err(bad("output", "", problem, "give back less, or say where it is"));
         }
-        self.worker(who, id).await?;
-        self.end_job(claim, &End::Completed(output)).await
+        self.known_worker(who, id).await?;
+        self.end_job(claim, End::Completed(output)).await
     }
 
     /// Fails a job: why, and whether another attempt would fail as well.
@@ -131,23 +131,8 @@ impl Commands {
         if message.trim().is_empty() {
             return Err(bad("message", "", "is empty", "say what went wrong"));
         }
-        self.worker(who, id).await?;
-        self.end_job(claim, &End::Failed(message, is_final)).await
-    }
-
-    async fn end_job(&self, claim: &Claim, end: &End) -> Result<(), WorkerError> {
-        let tx = self.store.begin().await?;
-        if jobs::settle_if_held(&tx, claim, end, self.clock.now().into()).await? {
-            return Ok(self.store.commit(tx).await?);
-        }
-        let row = jobs::of_claim(&tx, claim).await?;
-        let said = row.and_then(|row| match row.state {
-            State::Succeeded => Some(End::Completed(row.output.unwrap_or_default())),
-            State::Failed => Some(End::Failed(row.error.unwrap_or_default(), row.is_final)),
-            State::Waiting | State::Held | State::Lost | State::Cancelled => None,
-        });
-        // The answer to the first request may have been lost.
-        if said.as_ref() == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
+        self.known_worker(who, id).await?;
+        self.end_job(claim, End::Failed(message, is_final)).await
     }
 
     /// Extends a job's lease for a worker that cannot send heartbeats meanwhile.

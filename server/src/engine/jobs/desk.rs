@@ -1,12 +1,8 @@
 //! One attempt as a job: created, followed, ended.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
-use entity::{
-    Strings,
-    job::{ActiveModel, Model, State},
-};
-use sea_orm::Set;
+use entity::{Strings, job::State};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -17,11 +13,12 @@ use super::{
     watcher::{AWAITED, News, Watcher},
 };
 use crate::{
+    batcher::Batcher,
     clock::Clock,
     random::new_id,
     store::{
         Store, StoreError,
-        workers::awaited::{self, Origin},
+        workers::awaited::{self, NewJob},
     },
     target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
@@ -37,11 +34,21 @@ pub(crate) struct Desk {
     store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
+    adding: Arc<Batcher<Addition, bool>>,
+}
+
+/// A job to create with those of other attempts.
+#[derive(Debug)]
+struct Addition {
+    job: NewJob,
+    /// Cancelled when nobody waits for the job any more.
+    left: CancellationToken,
 }
 
 /// A job that is being waited for; dropping this abandons the job.
 struct Awaited {
     id: Uuid,
+    left: CancellationToken,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
@@ -52,6 +59,8 @@ struct Awaited {
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.watcher.leave(self.id);
+        // Before the job is abandoned: it may still be waiting to be created.
+        self.left.cancel();
         if self.is_over {
             return;
         }
@@ -77,7 +86,7 @@ enum Ending {
 impl Desk {
     pub(crate) fn new(store: Store, clock: Clock) -> Self {
         let watcher = Arc::new(Watcher::new(store.clone(), clock.clone()));
-        Self { store, clock, watcher }
+        Self { store, clock, watcher, adding: Arc::default() }
     }
 
     async fn attempt(
@@ -89,20 +98,16 @@ impl Desk {
     ) -> Result<Outcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
-        let (namespace, run) = (&invocation.namespace, invocation.run_id);
-        let Some(origin) = awaited::origin(&self.store, namespace, run).await? else {
-            let message = format!("there is no namespace {namespace:?} any more");
-            return Ok(Outcome::Failed { message, output: json!({}) });
-        };
         // Before the job exists: whatever ends this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
+            left: CancellationToken::new(),
             desk_store: self.store.clone(),
             clock: self.clock.clone(),
             watcher: self.watcher.clone(),
             is_over: false,
         };
-        self.store.add_job(self.row(id, origin, definition, invocation), now.into()).await?;
+        self.add(self.job(id, definition, invocation), awaited.left.clone()).await?;
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
         // After the grace period, the worker may still be working on it.
@@ -110,45 +115,42 @@ impl Desk {
         Ok(outcome)
     }
 
-    fn row(
-        &self,
-        id: Uuid,
-        origin: Origin,
-        definition: &Worker,
-        invocation: &Invocation,
-    ) -> ActiveModel {
+    fn job(&self, id: Uuid, definition: &Worker, invocation: &Invocation) -> NewJob {
         let now = self.clock.now();
         let milliseconds = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         let tags = (!definition.tags.is_empty()).then(|| Strings(definition.tags.clone()));
-        ActiveModel {
-            id: Set(id),
-            namespace_id: Set(origin.namespace_id),
-            run_id: Set(invocation.run_id),
-            run_task: Set(invocation.task.clone()),
-            attempt: Set(invocation.attempt),
-            state: Set(State::Waiting),
-            queue: Set(definition.queue.clone()),
-            task: Set(definition.task.clone()),
-            tags: Set(tags),
-            input: Set(definition.input.clone().unwrap_or_else(|| invocation.context.clone())),
-            about: Set(about(invocation)),
-            priority: Set(origin.priority),
-            timeout_ms: Set(milliseconds(invocation.timeout)),
-            created_at: Set(now.into()),
-            awaited_until: Set((now + AWAITED).into()),
-            worker_id: Set(None),
-            token: Set(None),
-            taken_at: Set(None),
-            lease_until: Set(None),
-            lease_ms: Set(milliseconds(LEASE)),
-            stop: Set(false),
-            lines: Set(0),
-            line_bytes: Set(0),
-            output: Set(None),
-            error: Set(None),
-            is_final: Set(false),
-            ended_at: Set(None),
+        NewJob {
+            id,
+            namespace_id: invocation.namespace_id,
+            run_id: invocation.run_id,
+            run_task: invocation.task.clone(),
+            attempt: invocation.attempt,
+            queue: definition.queue.clone(),
+            task: definition.task.clone(),
+            tags,
+            input: definition.input.clone().unwrap_or_else(|| invocation.context.clone()),
+            about: about(invocation),
+            priority: invocation.priority,
+            timeout_ms: milliseconds(invocation.timeout),
+            lease_ms: milliseconds(LEASE),
+            created_at: now.into(),
+            awaited_until: (now + AWAITED).into(),
         }
+    }
+
+    /// Creates a job, in one transaction with those of other attempts. If that fails, each attempt
+    /// creates its own: none fails for another one's fault.
+    async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let addition = Addition { job: job.clone(), left };
+        let added = self.adding.submit(addition, move |additions| {
+            let (store, clock) = (store.clone(), clock.clone());
+            async move { add_together(&store, &clock, additions).await }
+        });
+        if added.await == Some(true) {
+            return Ok(());
+        }
+        self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
     /// Follows the job to its end, or until its deadline and its grace period have passed. The
@@ -175,9 +177,8 @@ impl Desk {
             }
             if now.state.is_some_and(is_ended) {
                 drop(page);
-                self.relay_rest(id, lines, log).await;
-                let row = self.ended_row(id).await;
-                return ended(row, now.worker, ending, definition, invocation);
+                self.relay_rest(id, lines..now.lines, log).await;
+                return ended(now, ending, definition, invocation);
             }
             if page.is_none() && now.lines > lines {
                 page = Some(Box::pin(self.relay(id, lines, log)));
@@ -196,9 +197,7 @@ impl Desk {
                 () = is_stopped => Ending::Cancelled,
                 () = &mut limit => match ending {
                     None => Ending::TimedOut,
-                    Some(_) => {
-                        return ended(None, now.worker, ending, definition, invocation);
-                    }
+                    Some(_) => return ended(now, ending, definition, invocation),
                 },
                 // The watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
@@ -228,19 +227,6 @@ impl Desk {
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// The ended job, as soon as the database returns it.
-    async fn ended_row(&self, id: Uuid) -> Option<Model> {
-        loop {
-            match awaited::by_id(self.store.read(), id).await {
-                Ok(row) => return row,
-                Err(error) => {
-                    tracing::warn!(job = %id, "failed to read how a job ended, and tries again: {error}");
-                    Clock::system().sleep(RETRY).await;
-                }
-            }
-        }
-    }
-
     /// Copies lines after `after` into the attempt's log; returns the number of the last one. Lines
     /// that cannot be read now are read the next time.
     async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> i64 {
@@ -262,14 +248,14 @@ impl Desk {
 
     /// The same for all remaining lines, after the end and within limits: the outcome of a job does
     /// not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut after: i64, log: &Log<'_>) {
+    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, log: &Log<'_>) {
         let rest = async {
-            loop {
-                let last = self.relay(id, after, log).await;
-                if last == after {
+            while !lines.is_empty() {
+                let last = self.relay(id, lines.start, log).await;
+                if last == lines.start {
                     return;
                 }
-                after = last;
+                lines.start = last;
             }
         };
         if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
@@ -296,6 +282,26 @@ impl Jobs for Desk {
     }
 }
 
+/// Creates the jobs in one transaction; returns whether each was created.
+async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) -> Vec<bool> {
+    let (jobs, left): (Vec<NewJob>, Vec<CancellationToken>) =
+        additions.into_iter().map(|Addition { job, left }| (job, left)).unzip();
+    if let Err(error) = store.add_jobs(&jobs, clock.now().into()).await {
+        tracing::debug!(jobs = jobs.len(), "failed to create jobs together: {error}");
+        return vec![false; jobs.len()];
+    }
+    // An attempt that was dropped meanwhile may have abandoned its job before it existed.
+    for (job, left) in jobs.iter().zip(left) {
+        if left.is_cancelled()
+            && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
+        {
+            // The job's wait is not renewed: that has the same effect, later.
+            tracing::debug!(job = %job.id, "failed to abandon a job: {error}");
+        }
+    }
+    vec![true; jobs.len()]
+}
+
 fn is_ended(state: State) -> bool {
     !matches!(state, State::Waiting | State::Held)
 }
@@ -314,14 +320,14 @@ fn about(invocation: &Invocation) -> Value {
     })
 }
 
-/// The attempt's outcome, from that of its job.
+/// The attempt's outcome, from what was last seen of its job.
 fn ended(
-    row: Option<Model>,
-    worker: Option<String>,
+    news: News,
     ending: Option<Ending>,
     definition: &Worker,
     invocation: &Invocation,
 ) -> Outcome {
+    let News { state, worker, output, error, is_final, .. } = news;
     let seen = |more: Value| {
         let mut seen = json!({ "worker": worker });
         if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {
@@ -343,17 +349,13 @@ fn ended(
         }
         None => {}
     }
-    let Some(row) = row else {
-        let message = "its job was removed".to_owned();
-        return Outcome::Failed { message, output: seen(json!({})) };
-    };
-    match row.state {
-        State::Succeeded => completed(who, row.output.unwrap_or_default()),
-        State::Failed => Outcome::Failed {
-            message: row.error.unwrap_or_default(),
-            output: seen(json!({ "retry": !row.is_final })),
+    match state {
+        Some(State::Succeeded) => completed(who, output.unwrap_or_default()),
+        Some(State::Failed) => Outcome::Failed {
+            message: error.unwrap_or_default(),
+            output: seen(json!({ "retry": !is_final })),
         },
-        State::Lost => {
+        Some(State::Lost) => {
             // A worker that left at once may be gone before its name was read.
             let who = worker
                 .as_ref()
@@ -361,7 +363,7 @@ fn ended(
             let message = format!("{who} was lost: it left, or was not heard in time");
             Outcome::Failed { message, output: seen(json!({})) }
         }
-        State::Cancelled | State::Waiting | State::Held => Outcome::Failed {
+        Some(State::Cancelled | State::Waiting | State::Held) | None => Outcome::Failed {
             message: "its job was taken back".to_owned(),
             output: seen(json!({})),
         },

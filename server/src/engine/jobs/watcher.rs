@@ -1,13 +1,14 @@
 //! Watches the jobs that this node's attempts wait for.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use chrono::TimeDelta;
 use entity::{Timestamp, job::State};
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
@@ -23,7 +24,8 @@ pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
 const SAY: Duration = Duration::from_secs(2);
 /// A change that other nodes write may not wake this node.
 const POLL: Duration = Duration::from_millis(500);
-/// The pause between two looks: changes in between are seen by the next one.
+/// The shortest pause between two looks: changes in between are seen by the next one. It is as long
+/// as the last look if that took longer, so that looks take half of a connection's time at most.
 const PACE: Duration = Duration::from_millis(3);
 /// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
@@ -40,7 +42,7 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
 }
 
 /// What an attempt learns of its job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct News {
     /// `None` before the first look.
     pub(super) state: Option<State>,
@@ -48,6 +50,12 @@ pub(super) struct News {
     pub(super) lines: i64,
     /// The worker that has it.
     pub(super) worker: Option<String>,
+    /// The result, if it succeeded.
+    pub(super) output: Option<Value>,
+    /// The error, if it failed.
+    pub(super) error: Option<String>,
+    /// Whether another attempt would fail as well.
+    pub(super) is_final: bool,
 }
 
 /// Exists while the watch runs. If it ends because of a bug, the next job starts another.
@@ -105,7 +113,7 @@ impl Watcher {
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
-        let (mut said, mut forgot) = (None::<Instant>, None::<Instant>);
+        let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
         // Workers that could not be heard because the database was away get time to report.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
@@ -137,11 +145,20 @@ impl Watcher {
                 forgot = Some(pacer.instant());
                 self.tell(forget(&self.store, &self.clock).await);
             }
-            match self.store.progress_of_jobs(&ids).await {
-                Ok(progress) => self.spread(&ids, progress),
+            let begun = pacer.instant();
+            // Many may wait for a worker. Now and then all are read, to see which were removed.
+            let all = is_due(saw, SAY);
+            match self.store.progress_of_jobs(&ids, all).await {
+                Ok(progress) => {
+                    if all {
+                        saw = Some(begun);
+                        self.miss(&ids, &progress.iter().map(|progress| progress.id).collect());
+                    }
+                    self.spread(progress);
+                }
                 Err(error) => self.tell(Err(error)),
             }
-            pacer.sleep(PACE).await;
+            pacer.sleep(PACE.max(pacer.instant() - begun)).await;
             tokio::select! {
                 // The store holds the other end.
                 _ = changes.changed() => {}
@@ -163,28 +180,29 @@ impl Watcher {
         }
     }
 
-    fn spread(&self, asked: &[Uuid], progress: Vec<Progress>) {
-        let found: HashMap<Uuid, Progress> =
-            progress.into_iter().map(|progress| (progress.id, progress)).collect();
+    fn spread(&self, progress: Vec<Progress>) {
         let inner = self.locked();
-        for id in asked {
-            let Some(sender) = inner.waiting.get(id) else { continue };
-            let news = match found.get(id) {
-                Some(Progress { state, lines, worker, .. }) => {
-                    News { state: Some(*state), lines: *lines, worker: worker.clone() }
-                }
-                // The row was removed.
-                None => News { state: Some(State::Cancelled), ..sender.borrow().clone() },
-            };
+        for Progress { id, state, lines, worker, output, error, is_final } in progress {
+            let Some(sender) = inner.waiting.get(&id) else { continue };
             sender.send_if_modified(|last| {
-                let is_other = *last != news;
+                let seen = (last.state, last.lines, &last.worker);
+                let is_other = seen != (Some(state), lines, &worker);
                 if is_other {
                     // The tables no longer contain the name of a worker that has left.
-                    let worker = news.worker.clone().or_else(|| last.worker.take());
-                    *last = News { worker, ..news.clone() };
+                    let worker = worker.or_else(|| last.worker.take());
+                    *last = News { state: Some(state), lines, worker, output, error, is_final };
                 }
                 is_other
             });
+        }
+    }
+
+    /// Ends the wait for jobs whose rows were removed.
+    fn miss(&self, asked: &[Uuid], found: &HashSet<Uuid>) {
+        let inner = self.locked();
+        for id in asked.iter().filter(|id| !found.contains(id)) {
+            let Some(sender) = inner.waiting.get(id) else { continue };
+            sender.send_modify(|last| last.state = Some(State::Cancelled));
         }
     }
 

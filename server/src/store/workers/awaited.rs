@@ -1,14 +1,51 @@
 use entity::{
-    Timestamp,
-    job::{ActiveModel, Column, Entity, Model, State},
+    Strings, Timestamp,
+    job::{ActiveModel, Column, Entity, State},
     job_line,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, Set, sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, Set, Statement,
+    sea_query::Expr,
 };
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError, db::bulk::Bulk};
+
+/// A job to create, for any worker of its queue.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// Its key.
+    pub id: Uuid,
+    /// The namespace.
+    pub namespace_id: Uuid,
+    /// The run that it is an attempt of.
+    pub run_id: Uuid,
+    /// The name of the task in the run's workflow.
+    pub run_task: String,
+    /// The number of the attempt, from 1.
+    pub attempt: i32,
+    /// The queue.
+    pub queue: String,
+    /// The name of the worker's task.
+    pub task: String,
+    /// The tags that its worker must have.
+    pub tags: Option<Strings>,
+    /// Its input.
+    pub input: Value,
+    /// What its worker receives about the run.
+    pub about: Value,
+    /// Jobs with a higher one are handed over first.
+    pub priority: i16,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: i64,
+    /// How long it stays leased without a report from its worker, in milliseconds.
+    pub lease_ms: i64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Until when its node waits for it, unless it renews that.
+    pub awaited_until: Timestamp,
+}
 
 /// The progress of a job.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -21,27 +58,69 @@ pub struct Progress {
     pub lines: i64,
     /// The worker that has it, or had it.
     pub worker: Option<String>,
+    /// The result, if it succeeded.
+    pub output: Option<Value>,
+    /// The error, if it failed.
+    pub error: Option<String>,
+    /// Whether another attempt would fail as well.
+    pub is_final: bool,
 }
 
 impl Store {
-    /// Creates a job, for any worker of its queue. Open jobs of earlier attempts at the same task
-    /// are cancelled: the node that waited for them is gone.
-    pub async fn add_job(&self, row: ActiveModel, now: Timestamp) -> Result<(), StoreError> {
+    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled: the node that
+    /// waited for them is gone.
+    pub async fn add_jobs(&self, jobs: &[NewJob], now: Timestamp) -> Result<(), StoreError> {
+        let again: Vec<&NewJob> = jobs.iter().filter(|job| job.attempt > 1).collect();
+        let statement = self.inserted(jobs);
+        if again.is_empty() && self.dialect().is_postgres() {
+            self.write_rows(statement).await?;
+            return Ok(());
+        }
         let tx = self.begin().await?;
-        let ended = ActiveModel {
-            state: Set(State::Cancelled),
-            stop: Set(true),
-            ended_at: Set(Some(now)),
-            ..ActiveModel::default()
-        };
-        let earlier = Entity::update_many()
-            .set(ended)
-            .filter(Column::RunId.eq(row.run_id.clone().unwrap()))
-            .filter(Column::RunTask.eq(row.run_task.clone().unwrap()))
-            .filter(Column::EndedAt.is_null());
-        earlier.exec(&tx).await?;
-        Entity::insert(row).exec_without_returning(&tx).await?;
+        for job in again {
+            let ended = ActiveModel {
+                state: Set(State::Cancelled),
+                stop: Set(true),
+                ended_at: Set(Some(now)),
+                ..ActiveModel::default()
+            };
+            let earlier = Entity::update_many()
+                .set(ended)
+                .filter(Column::RunId.eq(job.run_id))
+                .filter(Column::RunTask.eq(job.run_task.clone()))
+                .filter(Column::EndedAt.is_null());
+            earlier.exec(&tx).await?;
+        }
+        tx.query_all_raw(statement).await?;
         self.commit(tx).await
+    }
+
+    fn inserted(&self, jobs: &[NewJob]) -> Statement {
+        let of = || jobs.iter();
+        let tags = |job: &NewJob| job.tags.as_ref().map(|tags| json!(tags.0));
+        let rows = Bulk::default()
+            .uuid("id", of().map(|job| job.id))
+            .uuid("namespace_id", of().map(|job| job.namespace_id))
+            .uuid("run_id", of().map(|job| job.run_id))
+            .text("run_task", of().map(|job| job.run_task.clone()))
+            .int("attempt", of().map(|job| i64::from(job.attempt)))
+            .text("queue", of().map(|job| job.queue.clone()))
+            .text("task", of().map(|job| job.task.clone()))
+            .json("tags", of().map(tags))
+            .json("input", of().map(|job| job.input.clone()))
+            .json("about", of().map(|job| job.about.clone()))
+            .int("priority", of().map(|job| i64::from(job.priority)))
+            .int("timeout_ms", of().map(|job| job.timeout_ms))
+            .int("lease_ms", of().map(|job| job.lease_ms))
+            .int("created_at", of().map(|job| job.created_at.0))
+            .int("awaited_until", of().map(|job| job.awaited_until.0));
+        let columns = "id, namespace_id, run_id, run_task, attempt, queue, task, tags, input, about, \
+                       priority, timeout_ms, lease_ms, created_at, awaited_until";
+        let sql = format!(
+            "INSERT INTO job ({columns}, state, stop, lines, line_bytes, is_final) \
+             SELECT {columns}, 'waiting', FALSE, 0, 0, FALSE FROM v RETURNING id"
+        );
+        rows.statement(self.dialect(), &sql, vec![])
     }
 
     /// Extends the wait for these jobs and, if `may_lose`, marks those as lost whose workers did
@@ -78,14 +157,20 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// The progress of these jobs.
-    pub async fn progress_of_jobs(&self, ids: &[Uuid]) -> Result<Vec<Progress>, StoreError> {
-        let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
-            self.dialect(),
-            "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker \
-             FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id",
-            vec![],
+    /// The progress of these jobs; without those that wait for a worker, unless `with_waiting`.
+    pub async fn progress_of_jobs(
+        &self,
+        ids: &[Uuid],
+        with_waiting: bool,
+    ) -> Result<Vec<Progress>, StoreError> {
+        let sql = format!(
+            "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker, \
+               job.output AS output, job.error AS error, job.is_final AS is_final \
+             FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id{}",
+            if with_waiting { "" } else { " WHERE job.state <> 'waiting'" }
         );
+        let ids = Bulk::default().uuid("id", ids.iter().copied());
+        let statement = ids.statement(self.dialect(), &sql, vec![]);
         Ok(Progress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
@@ -154,36 +239,6 @@ impl Store {
         self.commit_unseen(tx).await?;
         Ok(ids.len().try_into().unwrap_or(u64::MAX))
     }
-}
-
-/// The values that a job takes from its attempt's run.
-#[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct Origin {
-    /// The namespace.
-    pub namespace_id: Uuid,
-    /// The run's priority; 0 for a call that belongs to no run.
-    pub priority: i16,
-}
-
-/// The namespace with this name, and the priority of this run.
-pub async fn origin(
-    store: &Store,
-    namespace: &str,
-    run: Uuid,
-) -> Result<Option<Origin>, StoreError> {
-    let sql = "SELECT namespace.id AS namespace_id, \
-           CAST(coalesce(run.priority, 0) AS smallint) AS priority \
-         FROM namespace LEFT JOIN run ON run.id = $2 WHERE namespace.name = $1";
-    let statement = store.dialect().statement(sql, [namespace.into(), run.into()]);
-    Ok(Origin::find_by_statement(statement).one(store.read()).await?)
-}
-
-/// The job with this key.
-pub async fn by_id<C: ConnectionTrait>(
-    connection: &C,
-    id: Uuid,
-) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
 /// The lines that a job has printed after number `after`, in order, at most a hundred.

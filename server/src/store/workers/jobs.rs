@@ -6,13 +6,16 @@ use entity::{
     job_line, worker,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult, PaginatorTrait,
-    QueryFilter, QueryOrder, QuerySelect, Set, Value, sea_query::Expr,
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult,
+    PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Set, Value, sea_query::Expr,
 };
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::bulk::{Bulk, returned_ids},
+};
 
 /// Maximum number of kinds of waiting jobs that are distinguished.
 const MAX_KINDS: i64 = 10_000;
@@ -85,7 +88,7 @@ impl Store {
         taken: &[Claim],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let rows = claims(taken).statement(
+        let rows = claims(taken.iter()).statement(
             self.dialect(),
             "UPDATE job SET state = 'held', worker_id = v.worker_id, token = v.token, \
                taken_at = {0}, lease_until = {0} + job.lease_ms FROM v WHERE job.id = v.id",
@@ -112,7 +115,7 @@ impl Store {
             return Ok(HashMap::new());
         }
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
-        let statement = claims(kept).statement(
+        let statement = claims(kept.iter()).statement(
             self.dialect(),
             // A lease that was extended is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
@@ -124,6 +127,48 @@ impl Store {
         );
         let kept = Kept::find_by_statement(statement).all(tx).await?;
         Ok(kept.into_iter().map(|row| (row.id, row.stop)).collect())
+    }
+
+    /// Ends jobs as their workers report, if the workers still hold them; returns those that were
+    /// ended. A job that must be stopped can only fail: the outcome of its attempt is already
+    /// decided. No job may be named twice.
+    pub async fn settle_jobs_if_held(
+        &self,
+        ends: &[(Claim, End)],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let tx = self.begin().await?;
+        self.lock_jobs(&tx, ends.iter().map(|(claim, _)| claim.id)).await?;
+        let state = |end: &End| match end {
+            End::Completed(_) => State::Succeeded,
+            End::Failed(..) => State::Failed,
+        };
+        let output = |end: &End| match end {
+            End::Completed(output) => Some(output.clone()),
+            End::Failed(..) => None,
+        };
+        let error = |end: &End| match end {
+            End::Completed(_) => None,
+            End::Failed(error, _) => Some(error.clone()),
+        };
+        let is_final = |end: &End| i64::from(matches!(end, End::Failed(_, true)));
+        let rows = claims(ends.iter().map(|(claim, _)| claim))
+            .text("state", ends.iter().map(|(_, end)| state(end).to_value()))
+            .json("output", ends.iter().map(|(_, end)| output(end)))
+            .text("error", ends.iter().map(|(_, end)| error(end)))
+            .int("is_final", ends.iter().map(|(_, end)| is_final(end)));
+        let statement = rows.statement(
+            self.dialect(),
+            "UPDATE job SET state = v.state, output = v.output, error = v.error, \
+               is_final = v.is_final <> 0, ended_at = {0} FROM v \
+             WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
+               AND job.state = 'held' AND (v.state = 'failed' OR NOT job.stop) \
+             RETURNING job.id AS id",
+            vec![now.0.into()],
+        );
+        let ended = returned_ids(&tx, statement).await?;
+        self.commit(tx).await?;
+        Ok(ended)
     }
 
     /// Locks these jobs in a fixed order, so that no deadlock arises.
@@ -169,11 +214,11 @@ impl Store {
     }
 }
 
-fn claims(of: &[Claim]) -> Bulk {
+fn claims<'a>(of: impl Iterator<Item = &'a Claim> + Clone) -> Bulk {
     Bulk::default()
-        .uuid("id", of.iter().map(|claim| claim.id))
-        .uuid("worker_id", of.iter().map(|claim| claim.worker))
-        .text("token", of.iter().map(|claim| claim.token.clone()))
+        .uuid("id", of.clone().map(|claim| claim.id))
+        .uuid("worker_id", of.clone().map(|claim| claim.worker))
+        .text("token", of.map(|claim| claim.token.clone()))
 }
 
 /// How many jobs a worker has.
@@ -278,34 +323,6 @@ fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::WorkerId.eq(claim.worker))
         .filter(Column::Token.eq(claim.token.clone()))
         .filter(Column::State.eq(State::Held))
-}
-
-/// Ends a job as its worker reports, if the worker still holds it. A job that must be stopped can
-/// only fail: the outcome of its attempt is already decided.
-pub async fn settle_if_held<C: ConnectionTrait>(
-    tx: &C,
-    claim: &Claim,
-    end: &End,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let row = match end {
-        End::Completed(output) => ActiveModel {
-            state: Set(State::Succeeded),
-            output: Set(Some(output.clone())),
-            ..ActiveModel::default()
-        },
-        End::Failed(error, is_final) => ActiveModel {
-            state: Set(State::Failed),
-            error: Set(Some(error.clone())),
-            is_final: Set(*is_final),
-            ..ActiveModel::default()
-        },
-    };
-    let mut update = update_of(claim).set(ActiveModel { ended_at: Set(Some(now)), ..row });
-    if matches!(end, End::Completed(_)) {
-        update = update.filter(Column::Stop.eq(false));
-    }
-    Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
 /// Extends a job's lease once; it never becomes shorter.

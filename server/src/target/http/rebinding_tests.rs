@@ -76,6 +76,8 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         attempt: 1,
         task: "main".to_owned(),
         namespace: "default".to_owned(),
+        namespace_id: Uuid::nil(),
+        priority: 0,
         schedule: None,
         schedule_id: None,
         scheduled_at: None,

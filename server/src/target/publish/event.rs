@@ -123,6 +123,8 @@ mod tests {
             attempt: 2,
             task: "main".to_owned(),
             namespace: "default".to_owned(),
+            namespace_id: Uuid::nil(),
+            priority: 0,
             schedule: Some("every night".to_owned()),
             schedule_id: Some(Uuid::from_u128(8)),
             scheduled_at: DateTime::from_timestamp(1_700_000_000, 0),

@@ -396,6 +396,8 @@ fn invocation(namespace: &str, timeout: Duration) -> Invocation {
         attempt: 1,
         task: "load".to_owned(),
         namespace: namespace.to_owned(),
+        namespace_id: uuid::Uuid::nil(),
+        priority: 0,
         schedule: None,
         schedule_id: None,
         scheduled_at: None,

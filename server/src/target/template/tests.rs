@@ -12,6 +12,8 @@ fn invocation() -> Invocation {
         attempt: 2,
         task: "load".to_owned(),
         namespace: "default".to_owned(),
+        namespace_id: Uuid::nil(),
+        priority: 0,
         schedule: Some("nightly".to_owned()),
         schedule_id: None,
         scheduled_at: None,

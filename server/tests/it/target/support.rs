@@ -37,6 +37,8 @@ pub(super) fn invocation() -> Invocation {
         attempt: 2,
         task: "main".to_owned(),
         namespace: "default".to_owned(),
+        namespace_id: Uuid::nil(),
+        priority: 0,
         schedule: Some("nightly".to_owned()),
         schedule_id: Some(Uuid::from_u128(8)),
         scheduled_at: DateTime::from_timestamp(1_700_000_000, 0),

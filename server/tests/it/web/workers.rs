@@ -11,6 +11,7 @@ on_both!(
     a_worker_pulls_a_task_logs_and_completes_it,
     a_failure_is_tried_again_unless_the_worker_knows_better,
     a_job_is_one_workers_however_many_pull,
+    reports_at_once_count_each_for_itself,
     a_cancelled_run_is_stopped_and_late_words_change_nothing,
     what_a_worker_leaves_behind_is_lost_and_tried_again,
     the_highest_priority_goes_first_and_no_more_than_the_queue_allows,
@@ -224,6 +225,71 @@ async fn a_job_is_one_workers_however_many_pull(database: TestDatabase) {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), JOBS);
     for run in &runs {
         assert_eq!(desk.ended(run).await["state"], "SUCCEEDED");
+    }
+}
+
+/// They share a transaction: a report of a job that is not the worker's changes nothing for others.
+async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
+    const JOBS: usize = 40;
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 100).await;
+    let mut runs = vec![desk.run("nightly", task(json!({}))).await];
+    let schedule = desk.graphql("{ schedules { nodes { id } } }", json!({})).await;
+    let schedule = schedule["schedules"]["nodes"][0]["id"].clone();
+    for _ in 1..JOBS {
+        runs.push(desk.trigger(&schedule).await);
+    }
+    let mut jobs = Vec::new();
+    while jobs.len() < JOBS {
+        let ask = json!({ "workerId": worker, "free": 100, "waitSeconds": 20 });
+        jobs.extend(desk.ok("poll", ask).await["jobs"].as_array().unwrap().clone());
+    }
+    let report = |index: usize| {
+        let (desk, worker, job) = (&desk, &worker, &jobs[index]);
+        async move {
+            let forged = json!({ "id": job["id"], "token": "carjob_forged" });
+            let (completed, failed) = (
+                of(worker, job, json!({ "output": index })),
+                json!({ "message": "no", "retry": false }),
+            );
+            let said =
+                |(status, answer): (StatusCode, Value)| (status, answer["error"]["code"].clone());
+            match index % 4 {
+                0 => desk.ok("fail", of(worker, job, failed)).await,
+                // The same report twice at once, as after an answer that was lost.
+                1 => {
+                    let twice = [
+                        desk.word("complete", completed.clone()),
+                        desk.word("complete", completed),
+                    ];
+                    for answer in futures::future::join_all(twice).await {
+                        assert_eq!(said(answer), (StatusCode::OK, Value::Null));
+                    }
+                    json!({})
+                }
+                2 => {
+                    let (true_one, false_one) = tokio::join!(
+                        desk.word("complete", completed),
+                        desk.word("complete", of(worker, &forged, json!({ "output": "forged" }))),
+                    );
+                    assert_eq!(said(true_one), (StatusCode::OK, Value::Null));
+                    assert_eq!(said(false_one), (StatusCode::CONFLICT, json!("STALE")));
+                    json!({})
+                }
+                _ => desk.ok("complete", completed).await,
+            }
+        }
+    };
+    futures::future::join_all((0..JOBS).map(report)).await;
+    for (index, job) in jobs.iter().enumerate() {
+        let ended = desk.ended(&job["run"]["id"]).await;
+        let expected = match index % 4 {
+            0 => (json!("FAILED"), json!("no"), Value::Null),
+            _ => (json!("SUCCEEDED"), Value::Null, json!(index)),
+        };
+        assert_eq!((&ended["state"], &ended["error"]), (&expected.0, &expected.1), "{ended}");
+        let output = &ended["tasks"][0]["attempts"][0]["output"];
+        assert_eq!(output["value"], expected.2, "{ended}");
     }
 }
 

@@ -18,7 +18,6 @@ use std::{collections::HashMap, time::Duration};
 use chrono::TimeDelta;
 use entity::schedule::Model;
 use sea_orm::{ConnAcquireErr, DbErr};
-use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
@@ -28,6 +27,7 @@ use super::{
 };
 use crate::{
     access::{Editor, Viewer},
+    batcher::Batcher,
     commands::{BadInput, CommandError, Commands, NewSchedule, Saved, Work, workflows::Resolved},
     engine::cluster::NodeReadiness,
     store::{
@@ -41,16 +41,18 @@ use crate::{
 /// Schedules composed longer ago than this are composed again.
 const FRESH: TimeDelta = TimeDelta::seconds(1);
 
+/// Concurrent calls that create schedules.
+pub(in crate::commands) type CreateBatcher = Batcher<Order, Answer>;
+
 /// A schedule whose caller is waiting.
 pub(in crate::commands) struct Order {
     composed: Composed,
     /// What it was composed from.
     expected: Expected,
-    answer: oneshot::Sender<Answer>,
 }
 
 /// The result of a request.
-enum Answer {
+pub(in crate::commands) enum Answer {
     /// It was written.
     Row(Box<Model>),
     /// It must be created alone.
@@ -155,44 +157,23 @@ impl Commands {
 
     /// Its row, once it is written, or why there is none.
     async fn write_together(&self, composed: Composed, expected: Expected) -> Answer {
-        let (answer, answered) = oneshot::channel();
-        self.gathering.put(Order { composed, expected, answer });
-        let turn = async {
-            let turn = self.gathering.turn().await;
-            let commands = self.clone();
-            tokio::spawn(async move {
-                loop {
-                    // Requests whose caller has disconnected are dropped.
-                    let is_wanted = |order: &Order| !order.answer.is_closed();
-                    let orders = commands.gathering.take(is_wanted);
-                    if orders.is_empty() {
-                        break;
-                    }
-                    commands.carry_out(orders).await;
-                }
-                drop(turn);
-            });
-        };
-        // Another caller that has the turn may take this request before this caller gets a turn.
-        let mut answered = std::pin::pin!(answered);
-        tokio::select! {
-            biased;
-            answer = &mut answered => return answer.unwrap_or(Answer::Alone),
-            () = turn => {}
-        }
-        answered.await.unwrap_or(Answer::Alone)
+        let commands = self.clone();
+        let answer = self.gathering.submit(Order { composed, expected }, move |orders| {
+            let commands = commands.clone();
+            async move { commands.carry_out(orders).await }
+        });
+        answer.await.unwrap_or(Answer::Alone)
     }
 
-    async fn carry_out(&self, orders: Vec<Order>) {
-        let (mut all, mut expected, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+    async fn carry_out(&self, orders: Vec<Order>) -> Vec<Answer> {
+        let (mut all, mut expected) = (Vec::new(), Vec::new());
         let now = self.clock.now();
-        for Order { composed, expected: one, answer } in orders {
+        let ids: Vec<Uuid> = orders.iter().map(|order| order.composed.id).collect();
+        for Order { composed, expected: one } in orders {
             if (now - composed.made_at).abs() > FRESH {
-                // Its first fire may have passed by now, or the clock was set.
-                let _ = answer.send(Answer::Alone);
+                // Its first fire may have passed by now, or the clock was set: it goes alone.
                 continue;
             }
-            callers.push((composed.id, answer));
             all.push(composed);
             expected.push(one);
         }
@@ -215,14 +196,12 @@ impl Commands {
             self.signals.schedules_made(first, self.clock.now().into());
         }
         let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
-        for (id, caller) in callers {
-            // A disconnected caller gets no answer.
-            let _ = caller.send(match made.remove(&id) {
-                Some(row) => Answer::Row(Box::new(row)),
-                None if is_silent => Answer::Unavailable,
-                None => Answer::Alone,
-            });
-        }
+        let answer = |id: Uuid| match made.remove(&id) {
+            Some(row) => Answer::Row(Box::new(row)),
+            None if is_silent => Answer::Unavailable,
+            None => Answer::Alone,
+        };
+        ids.into_iter().map(answer).collect()
     }
 
     /// Creates all that can be created together.

@@ -9,10 +9,8 @@
 //!
 //! - `compose`: a new schedule in the form of its rows
 //! - `bulk`: many in one request
-//! - `group_commit`: concurrent calls in one transaction; `batcher`: collects them; `name_cache`:
-//!   the names that they refer to
+//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer to
 
-pub(in crate::commands) mod batcher;
 mod bulk;
 mod compose;
 pub(in crate::commands) mod group_commit;

@@ -287,6 +287,8 @@ impl NotificationSender {
             attempt: message.attempts,
             task: "alert".to_owned(),
             namespace: String::new(),
+            namespace_id: Uuid::nil(),
+            priority: 0,
             schedule: None,
             schedule_id: None,
             scheduled_at: None,

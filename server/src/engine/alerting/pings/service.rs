@@ -10,6 +10,7 @@ use sea_orm::ActiveEnum;
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{news::news, whom::is_fresh};
 use crate::{
@@ -213,6 +214,8 @@ impl Pings {
             attempt,
             task: "ping".to_owned(),
             namespace: due.namespace.clone(),
+            namespace_id: Uuid::nil(),
+            priority: 0,
             schedule: Some(due.schedule.clone()),
             schedule_id: Some(due.schedule_id),
             scheduled_at: None,

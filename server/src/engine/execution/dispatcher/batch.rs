@@ -165,6 +165,8 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         attempt: hold.attempt,
         task: task.name.clone(),
         namespace: run.namespace,
+        namespace_id: run.namespace_id,
+        priority: run.priority,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
         // For a manual run, this is the requested instant or the time of the request. A run that

@@ -107,6 +107,8 @@ fn invocation(core: &Core, run: NewRun, work: &RunSource<'_>, hold: &RunLease) -
         attempt: hold.attempt,
         task: task.name.clone(),
         namespace: schedule.namespace.clone(),
+        namespace_id: run.namespace_id,
+        priority: run.priority,
         schedule: Some(schedule.name.clone()),
         schedule_id: Some(run.schedule_id),
         scheduled_at: Some(run.scheduled_at.utc()),

@@ -1,0 +1,129 @@
+//! Collects concurrent requests for one transaction.
+//!
+//! A transaction costs more than what it writes. Requests that arrive while others are carried out
+//! wait; the one that has the turn carries out all waiting ones, again and again until there are
+//! none. A batch is carried out in a task of its own: a caller that leaves does not affect the
+//! others.
+
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::{Mutex as Turn, oneshot};
+
+/// Maximum number of requests in one batch.
+const MAX: usize = 500;
+
+/// Requests that wait to be carried out, and their callers, who wait for the answers.
+#[derive(Debug)]
+pub(crate) struct Batcher<T, A> {
+    waiting: Mutex<Vec<(T, oneshot::Sender<A>)>>,
+    /// The turn to carry out requests. There is only one: with two, each batch would be half as
+    /// large.
+    turn: Arc<Turn<()>>,
+}
+
+impl<T, A> Default for Batcher<T, A> {
+    fn default() -> Self {
+        Self { waiting: Mutex::default(), turn: Arc::default() }
+    }
+}
+
+impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
+    /// Carries out a request with all that are waiting by then. `carry_out` returns their answers,
+    /// in the order of the requests. `None` if there is no answer because it panicked.
+    pub(crate) async fn submit<F, B>(self: &Arc<Self>, request: T, carry_out: F) -> Option<A>
+    where
+        F: Fn(Vec<T>) -> B + Send + Sync + 'static,
+        B: Future<Output = Vec<A>> + Send,
+    {
+        let (answer, answered) = oneshot::channel();
+        self.waiting().push((request, answer));
+        let turn = async {
+            let turn = self.turn.clone().lock_owned().await;
+            let batcher = self.clone();
+            tokio::spawn(async move {
+                loop {
+                    let (requests, callers) = batcher.take();
+                    if requests.is_empty() {
+                        break;
+                    }
+                    for (caller, answer) in callers.into_iter().zip(carry_out(requests).await) {
+                        // A caller that has left gets no answer.
+                        let _ = caller.send(answer);
+                    }
+                }
+                drop(turn);
+            });
+        };
+        // Another caller that has the turn may take this request before this caller gets a turn.
+        let mut answered = pin!(answered);
+        tokio::select! {
+            biased;
+            answer = &mut answered => return answer.ok(),
+            () = turn => {}
+        }
+        answered.await.ok()
+    }
+}
+
+impl<T, A> Batcher<T, A> {
+    /// The waiting requests whose callers have not left, and these callers.
+    fn take(&self) -> (Vec<T>, Vec<oneshot::Sender<A>>) {
+        let mut waiting = self.waiting();
+        waiting.retain(|(_, caller)| !caller.is_closed());
+        let count = waiting.len().min(MAX);
+        waiting.drain(..count).unzip()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<(T, oneshot::Sender<A>)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+
+    fn put(batcher: &Batcher<usize, ()>, request: usize) -> oneshot::Receiver<()> {
+        let (answer, answered) = oneshot::channel();
+        batcher.waiting().push((request, answer));
+        answered
+    }
+
+    #[test]
+    fn all_that_wait_and_are_wanted_are_taken_once() {
+        let batcher = Batcher::default();
+        let mut callers: Vec<_> = (1..=4).map(|request| put(&batcher, request)).collect();
+        callers.remove(1);
+        assert_eq!(batcher.take().0, [1, 3, 4], "the second caller has left");
+        assert_eq!(batcher.take().0, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn no_more_are_taken_than_go_into_one() {
+        let batcher = Batcher::default();
+        let _callers: Vec<_> = (0..MAX + 2).map(|request| put(&batcher, request)).collect();
+        assert_eq!(batcher.take().0.len(), MAX);
+        assert_eq!(batcher.take().0, [MAX, MAX + 1], "in their order");
+    }
+
+    #[tokio::test]
+    async fn every_caller_gets_the_answer_to_its_own_request() {
+        let batcher = Arc::<Batcher<usize, (usize, usize)>>::default();
+        let submit = |request| {
+            batcher.submit(request, |requests: Vec<usize>| async move {
+                tokio::task::yield_now().await;
+                let size = requests.len();
+                requests.into_iter().map(|request| (request * 2, size)).collect()
+            })
+        };
+        let answers = join_all((0..100).map(submit)).await;
+        let (doubled, sizes): (Vec<_>, Vec<_>) = answers.into_iter().map(Option::unwrap).unzip();
+        assert_eq!(doubled, (0..100).map(|request| request * 2).collect::<Vec<_>>());
+        assert!(sizes.iter().any(|size| *size > 1), "none went together: {sizes:?}");
+    }
+}

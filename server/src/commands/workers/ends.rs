@@ -1,0 +1,100 @@
+//! How jobs ended, as their workers report: concurrent reports share a transaction.
+
+use std::collections::HashSet;
+
+use entity::job::State;
+use sea_orm::{ConnAcquireErr, DbErr};
+use uuid::Uuid;
+
+use super::WorkerError;
+use crate::{
+    batcher::Batcher,
+    commands::{CommandError, Commands},
+    store::{
+        StoreError,
+        workers::jobs::{self, Claim, End},
+    },
+};
+
+/// Concurrent reports of workers.
+pub(in crate::commands) type EndBatcher = Batcher<(Claim, End), Answer>;
+
+/// The result of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Answer {
+    /// The job ended so.
+    Ended,
+    /// The worker does not hold the job, or no longer.
+    NotHeld,
+    /// It must be made alone.
+    Alone,
+    /// The database did not answer for as long as a caller waits.
+    Unavailable,
+}
+
+impl Commands {
+    /// Ends a job as its worker reports, together with those of concurrent reports.
+    pub(super) async fn end_job(&self, claim: &Claim, end: End) -> Result<(), WorkerError> {
+        let commands = self.clone();
+        let answer = self.ends.submit((claim.clone(), end.clone()), move |reports| {
+            let commands = commands.clone();
+            async move { commands.end_together(reports).await }
+        });
+        match answer.await.unwrap_or(Answer::Alone) {
+            Answer::Ended => return Ok(()),
+            Answer::NotHeld => {}
+            Answer::Alone => {
+                let report = [(claim.clone(), end.clone())];
+                let now = self.clock.now().into();
+                if !self.store.settle_jobs_if_held(&report, now).await?.is_empty() {
+                    return Ok(());
+                }
+            }
+            Answer::Unavailable => {
+                let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
+                return Err(StoreError::Database(silent).into());
+            }
+        }
+        // The answer to the first request may have been lost.
+        let said = self.reported(claim).await?;
+        if said == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
+    }
+
+    async fn end_together(&self, reports: Vec<(Claim, End)>) -> Vec<Answer> {
+        let ids: Vec<Uuid> = reports.iter().map(|(claim, _)| claim.id).collect();
+        // Of two reports on a job, the later one finds out alone what the first one did.
+        let mut seen = HashSet::new();
+        let is_first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
+        let mut first = is_first.iter();
+        let batch: Vec<(Claim, End)> =
+            reports.into_iter().filter(|_| first.next() == Some(&true)).collect();
+        match self.store.settle_jobs_if_held(&batch, self.clock.now().into()).await {
+            Ok(ended) => {
+                let answer = |(id, is_first): (&Uuid, bool)| match (is_first, ended.contains(id)) {
+                    (true, true) => Answer::Ended,
+                    (_, false) => Answer::NotHeld,
+                    (false, true) => Answer::Alone,
+                };
+                ids.iter().zip(is_first).map(answer).collect()
+            }
+            Err(error) => {
+                let error = CommandError::from(error);
+                let answer = match error.unavailable() {
+                    Some(_) => Answer::Unavailable,
+                    None => Answer::Alone,
+                };
+                vec![answer; ids.len()]
+            }
+        }
+    }
+
+    /// How the worker of this claim ended the job, if it did.
+    async fn reported(&self, claim: &Claim) -> Result<Option<End>, WorkerError> {
+        let row = jobs::of_claim(self.store.read(), claim).await?;
+        Ok(row.and_then(|row| match row.state {
+            State::Succeeded => Some(End::Completed(row.output.unwrap_or_default())),
+            State::Failed => Some(End::Failed(row.error.unwrap_or_default(), row.is_final)),
+            State::Waiting | State::Held | State::Lost | State::Cancelled => None,
+        }))
+    }
+}
