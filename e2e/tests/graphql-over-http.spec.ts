@@ -2,6 +2,7 @@ import { expect, test } from "@playwright/test";
 import { Client, cacheExchange, fetchExchange } from "@urql/core";
 import { auditServer } from "graphql-http";
 import { GraphQLClient, gql, request } from "graphql-request";
+import { GraphQLClient as GraphQLClient4 } from "graphql-request-4";
 import { CloseCode, createClient, type Client as Live } from "graphql-ws";
 import { WebSocket, type CloseEvent } from "ws";
 
@@ -98,6 +99,16 @@ test("graphql-request asks with its defaults, by GET and by POST", async () => {
     const options = { headers: bearer(), ...(method === undefined ? {} : { method }) };
     const client = new GraphQLClient(`${server.url}/graphql`, options);
     const answer = await client.request<{ me: { name: string } }>(query, { n: 1 });
+    expect(answer.me.name).toBe("token/http");
+    await expect(client.request("{ nothing }")).rejects.toMatchObject({
+      response: { errors: [{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }] },
+    });
+  }
+  // The version that many still have; its own code for GET fails before it asks.
+  for (const method of [undefined, "POST"] as const) {
+    const options = { headers: bearer(), ...(method === undefined ? {} : { method }) };
+    const client = new GraphQLClient4(`${server.url}/graphql`, options);
+    const answer = await client.request(query, { n: 1 });
     expect(answer.me.name).toBe("token/http");
     await expect(client.request("{ nothing }")).rejects.toMatchObject({
       response: { errors: [{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }] },

@@ -178,7 +178,7 @@ fn within_limit(job: &job::Model, lines: Vec<(bool, String)>) -> (Vec<(bool, Str
 
 #[cfg(test)]
 mod tests {
-    use entity::Timestamp;
+    use entity::{Timestamp, job::State};
 
     use super::*;
 
