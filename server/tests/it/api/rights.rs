@@ -222,6 +222,12 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("deleteAlertRule", format!("deleteAlertRule(id: {ID}) {{ id }}")),
         ("muteAlertRule", format!("muteAlertRule(id: {ID}, reason: \"x\") {{ rule {{ id }} }}")),
         ("acknowledgeAlert", format!("acknowledgeAlert(id: {ID}) {{ alert {{ id }} }}")),
+        ("unacknowledgeAlert", format!("unacknowledgeAlert(id: {ID}) {{ alert {{ id }} }}")),
+        ("acknowledgeProblem", format!("acknowledgeProblem(scheduleId: {ID}, id: {ID}) {{ id }}")),
+        (
+            "unacknowledgeProblem",
+            format!("unacknowledgeProblem(scheduleId: {ID}, id: {ID}) {{ id }}"),
+        ),
         ("retryNotification", format!("retryNotification(id: {ID}) {{ notification {{ id }} }}")),
         (
             "setNamespaceRetention",
