@@ -45,8 +45,8 @@ macro_rules! operations {
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
-                    "RunSortField", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
-                    "ViewerKind", "Weekday"
+                    "RunSortField", "RunTrigger", "ScheduleSortField", "ScheduleState", "SecretUserKind",
+                    "TaskRunState", "Verdict", "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;

@@ -76,7 +76,8 @@ pub(crate) use overview::{
 };
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use people::{
-    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, Session, User,
+    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, SecretUse, SecretUser, Session,
+    User,
 };
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
@@ -93,7 +94,7 @@ pub(crate) use states::{
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
     NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role,
     RunSortField, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
-    TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
+    SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};

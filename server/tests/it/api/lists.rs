@@ -125,6 +125,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("SchedulePreview.warnings", Own),
     ("SchedulesPayload.refusals", Limit(100)),
     ("SchedulesPayload.sample", Limit(10)),
+    ("SecretUse.users", Limit(20)),
     ("ServerNode.leases", Own),
     ("ServerNode.roles", Own),
     ("ServerNode.tags", Limit(32)),
