@@ -85,7 +85,7 @@ pub(crate) use run::{
 };
 pub(crate) use schedule::{
     Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire, ResumeChoice,
-    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow, Tally, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
@@ -93,8 +93,8 @@ pub(crate) use states::{
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
     NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role,
-    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
-    SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
+    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping, ScheduleSortField,
+    ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};

@@ -43,6 +43,10 @@ pub(crate) struct ScheduleFilter {
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
+    /// Whether they have any tag.
+    tagged: Option<bool>,
+    /// Whether a module declares them.
+    declared: Option<bool>,
     /// True for the caller's favourites, false for all others.
     pub(crate) favourite: Option<bool>,
 }
@@ -55,6 +59,8 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
             standing: filter.state.map(Into::into),
             workflow: filter.workflow,
             among: None,
+            tagged: filter.tagged,
+            declared: filter.declared,
             search: None,
         }
     }

@@ -19,6 +19,7 @@ use super::{
     people::{FeedMutation, FeedQuery, PeopleMutation, PeopleQuery, SettingsMutation},
     problem::{OrderingProblems, ReadingProblems},
     query::{ReadingFleet, ReadingRuns, ReadingSchedules, ReadingShared},
+    schedule_group::ReadingScheduleGroups,
     secret::{OrderingSecrets, ReadingSecrets},
     subscription::Following,
     upcoming::ReadingAhead,
@@ -31,6 +32,7 @@ use super::{
 pub struct Query(
     ReadingFleet,
     ReadingSchedules,
+    ReadingScheduleGroups,
     ReadingShared,
     ReadingRuns,
     ReadingLedger,

@@ -120,6 +120,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Schedule.nextFires", Asked("count", 200)),
     ("Schedule.recentFires", Asked("first", 60)),
     ("Schedule.tags", Limit(32)),
+    ("ScheduleGroups.groups", Limit(200)),
     ("SchedulePayload.warnings", Limit(100)),
     ("SchedulePreview.fires", Asked("count", 200)),
     ("SchedulePreview.warnings", Own),

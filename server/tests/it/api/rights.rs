@@ -15,6 +15,7 @@ const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 fn queries() -> Vec<(&'static str, String)> {
     vec![
         ("schedules", "schedules { totalCount }".into()),
+        ("scheduleGroups", "scheduleGroups(by: TAG) { without }".into()),
         ("alertChannels", "alertChannels { id }".into()),
         ("alertRules", "alertRules { id }".into()),
         (
