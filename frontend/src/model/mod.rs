@@ -58,7 +58,8 @@ pub(crate) use backfill::{
 };
 pub(crate) use build::{
     Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
-    ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow, WorkflowVersion,
+    SavedWorkflow, ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow,
+    WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};

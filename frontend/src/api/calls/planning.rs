@@ -11,7 +11,7 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
+        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
@@ -187,7 +187,11 @@ pub(crate) fn workflow_definition(id: String) -> Ask<WorkflowDefinition> {
 
 /// `definition` has the fields of the input except the namespace. Its tasks are JSON, which the editor reads into its
 /// own types.
-pub(crate) fn create_workflow(namespace: String, definition: Value, key: String) -> Ask<String> {
+pub(crate) fn create_workflow(
+    namespace: String,
+    definition: Value,
+    key: String,
+) -> Ask<SavedWorkflow> {
     let input = create_workflow::CreateWorkflowInput {
         namespace,
         name: String::new(),
@@ -206,7 +210,7 @@ pub(crate) fn update_workflow(
     expected_version: i64,
     definition: Value,
     key: String,
-) -> Ask<String> {
+) -> Ask<SavedWorkflow> {
     let input = update_workflow::UpdateWorkflowInput {
         id,
         expected_version,
