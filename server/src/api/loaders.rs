@@ -118,6 +118,10 @@ loaders! {
         let found = calendars::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
+    /// How many schedules refer to a calendar; none without any.
+    CalendarUsers -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
+        calendars::user_counts(&rows.store, &ids).await
+    };
     /// An alert rule.
     AlertRuleRow -> alert_rule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::rules::by_ids(rows.store.read(), &ids).await?;

@@ -5,19 +5,12 @@ use async_graphql::{Context, Enum, Object, SimpleObject};
 use super::{
     context::Ask,
     error::Result,
-    filters::{ScheduleFilter, sought},
+    filters::ScheduleFilter,
     page::{DECLARED, search_cost},
-    people::settings::favourites,
     query::{usual, within},
     scalar::Long,
 };
-use crate::{
-    search::List,
-    store::reads::{
-        schedule_groups::{self, Grouping},
-        schedules::Filter,
-    },
-};
+use crate::store::reads::schedule_groups::{self, Grouping};
 
 /// The cost of reading all schedules that match.
 const LOOKED_AT: usize = 2_000;
@@ -42,13 +35,7 @@ impl ReadingScheduleGroups {
     ) -> Result<ScheduleGroups> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
-        let filter = filter.unwrap_or_default();
-        let favourite = filter.favourite;
-        let mut filter: Filter = filter.into();
-        if let Some(is_in) = favourite {
-            filter.among = Some((favourites(cx).await?, is_in));
-        }
-        filter.search = sought(cx, &within, List::Schedules, search)?;
+        let filter = filter.unwrap_or_default().narrowed(cx, &within, search).await?;
         let found = schedule_groups::groups(cx.store(), &within, &filter, by.into()).await?;
         let group = |group: schedule_groups::Group| ScheduleGroup {
             name: group.name,

@@ -23,12 +23,10 @@ pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
 
-/// The first two hundred schedules, with the calendars that they refer to.
-pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
-    Ask::new::<CalendarUsers>(calendar_users::Variables {
-        namespace: within(namespace),
-        after: None,
-    })
+/// The first fifty schedules that refer to a calendar.
+pub(crate) fn calendar_users(namespace: String, calendar: String) -> Ask<Vec<CalendarUser>> {
+    let namespace = Some(namespace);
+    Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, calendar })
 }
 
 pub(crate) fn create_calendar(
