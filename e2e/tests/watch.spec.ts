@@ -42,20 +42,24 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
 });
 
-test("a problem is paused with a reason, or hidden until it happens again", async ({ page }) => {
+test("a problem is paused with a reason, and acknowledged with a note for everyone", async ({ page }) => {
   const problem = page.getByTestId("problem").filter({ hasText: "fails" });
   await problem.getByRole("button", { name: "Pause fails" }).click();
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
   await dialog.getByLabel("Reason").fill("until it is mended");
   await dialog.getByRole("button", { name: "Pause", exact: true }).click();
   await expect(problem.getByRole("button", { name: "Pause fails" })).toHaveCount(0);
-  // It fails no more, so it stays hidden.
-  await problem.getByRole("button", { name: "Acknowledge fails: hidden until it happens again" }).click();
+  await problem.getByRole("button", { name: "Acknowledge fails", exact: true }).click();
+  const seen = page.getByRole("dialog", { name: "Acknowledge problem" });
+  await seen.getByLabel("Note").fill("the disk is on its way");
+  await seen.getByRole("button", { name: "Acknowledge", exact: true }).click();
   await expect(problem).toHaveCount(0);
   await page.reload();
-  await expect(page.getByText("1 hidden until they happen again.")).toBeVisible();
-  await page.getByRole("button", { name: "Show them" }).click();
-  await expect(problem).toBeVisible();
+  await expect(page.getByText("1 is acknowledged.")).toBeVisible();
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await expect(problem.getByTestId("acknowledged")).toContainText("the disk is on its way");
+  await problem.getByRole("button", { name: "Take back that fails is acknowledged" }).click();
+  await expect(problem.getByTestId("acknowledged")).toHaveCount(0);
 });
 
 test("what happened since one last looked begins anew when it is seen", async ({ page }) => {

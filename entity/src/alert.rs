@@ -68,6 +68,10 @@ pub struct Model {
     pub acknowledged_at: Option<Timestamp>,
     /// Who acknowledged it.
     pub acknowledged_by: Option<String>,
+    /// What they noted.
+    pub acknowledged_note: Option<String>,
+    /// When the acknowledgement ends; null if it lasts as long as the alert.
+    pub acknowledged_until: Option<Timestamp>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -35,6 +35,7 @@ pub mod namespace;
 pub mod node;
 pub mod notification;
 pub mod ping;
+pub mod problem_acknowledgement;
 pub mod run;
 pub mod run_stat;
 pub mod schedule;

@@ -23,8 +23,9 @@ use crate::{
         AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
         LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
         PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
-        RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow,
-        ScheduleSortField, Seen, SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
+        RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
+        ScheduleGrouping, ScheduleGroups, ScheduleRow, ScheduleSortField, Seen, SlotAccount,
+        Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -106,6 +107,23 @@ pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
     Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
+/// How many of the schedules that match are in each group.
+pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask<ScheduleGroups> {
+    let filter = query.favourites.then_some(operations::schedule_groups::ScheduleFilter {
+        text: None,
+        tag: None,
+        state: None,
+        workflow: None,
+        calendar: None,
+        tagged: None,
+        declared: None,
+        favourite: Some(true),
+    });
+    let (namespace, search) = (within(query.namespace), query.search);
+    let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
+    Ask::new::<operations::ScheduleGroups>(variables)
+}
+
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
     let (namespace, search) = (within(query.namespace), query.search);
@@ -116,6 +134,9 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         tag: None,
         state: None,
         workflow: None,
+        calendar: None,
+        tagged: None,
+        declared: None,
         favourite: Some(true),
     });
     let variables = operations::schedules::Variables {

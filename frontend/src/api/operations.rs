@@ -9,8 +9,8 @@ use crate::model::{
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
     Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
     ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunSortField, RunState, RunTaskState,
-    RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleSortField,
-    ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
+    RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleGrouping, ScheduleRow,
+    ScheduleSortField, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -45,8 +45,9 @@ macro_rules! operations {
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
-                    "RunSortField", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
-                    "ViewerKind", "Weekday"
+                    "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
+                    "ScheduleState", "SecretUserKind",
+                    "TaskRunState", "Verdict", "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;
@@ -77,6 +78,7 @@ operations! {
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;

@@ -216,7 +216,11 @@ impl Socket {
             }
             (Some("error"), Some(wire)) => self.refused(wire),
             (Some("complete"), Some(wire)) => {
+                let ended = self.0.book.borrow().ending(wire);
                 let again = self.0.book.borrow_mut().completed(wire);
+                if let Some(listen) = ended {
+                    listen(Notice::End);
+                }
                 self.subscribe_later(again);
             }
             _ => {}

@@ -25,9 +25,6 @@ pub(crate) fn use_actor() -> Actor {
     Actor { session: use_session(), notices: use_notices() }
 }
 
-/// The outcome of a change: the id of what it made or changed.
-type Outcome = Result<String, Failure>;
-
 impl Actor {
     /// Sends a change, and passes its outcome on.
     pub(crate) fn send<T: DeserializeOwned + 'static>(
@@ -93,7 +90,7 @@ impl Once {
     }
 
     /// Once the server has answered, the next attempt is another change.
-    pub(crate) fn heard(self, outcome: &Outcome) {
+    pub(crate) fn heard<T>(self, outcome: &Result<T, Failure>) {
         if !matches!(outcome, Err(failure) if failure.code == Code::Unreachable) {
             let _gone = self.0.try_update_value(|key| *key = new_key());
         }

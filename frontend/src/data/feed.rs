@@ -26,23 +26,49 @@ pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
     on_batch: impl Fn(Vec<T>) + 'static,
     on_gap: impl Fn() + 'static,
 ) {
+    use_ending_feed(feed, on_batch, on_gap, || {});
+}
+
+/// The same for a feed that the server completes: `on_end` is called once it has sent everything.
+pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
+    feed: impl Fn() -> Feed<T> + 'static,
+    on_batch: impl Fn(Vec<T>) + 'static,
+    on_gap: impl Fn() + 'static,
+    on_end: impl Fn() + 'static,
+) {
     let on_batch: Rc<dyn Fn(Vec<Value>)> = Rc::new(move |events: Vec<Value>| {
         on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
     });
-    let on_gap: Rc<dyn Fn()> = Rc::new(on_gap);
+    let listeners = Listeners { on_batch, on_gap: Rc::new(on_gap), on_end: Rc::new(on_end) };
     // Each feed belongs to its run of the effect, which also drops its subscription.
     Effect::new(move |_| {
         let Feed { events, ends } = feed();
-        follow(events.request, ends, on_batch.clone(), on_gap.clone());
+        follow(events.request, ends, listeners.clone());
     });
 }
 
-fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap: Rc<dyn Fn()>) {
+/// What a feed calls.
+#[derive(Clone)]
+struct Listeners {
+    on_batch: Rc<dyn Fn(Vec<Value>)>,
+    on_gap: Rc<dyn Fn()>,
+    on_end: Rc<dyn Fn()>,
+}
+
+fn follow(request: Request, ends: bool, listeners: Listeners) {
+    let Listeners { on_batch, on_gap, on_end } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
     // Lives as long as the page: a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
     let at = request.at;
+    let unless_left = move |work: Rc<dyn Fn()>| {
+        move || {
+            if !here.is_disposed() {
+                work();
+            }
+        }
+    };
     let listen = Rc::new(move |notice| match notice {
         Notice::Event(mut data) => {
             let event = pluck(&mut data, at)?;
@@ -51,24 +77,19 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
             hold.count();
             if batch.borrow().len() == 1 {
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());
-                let deliver = move || {
-                    let events = batch.take();
-                    if !here.is_disposed() {
-                        on_batch(events);
-                    }
-                };
+                let deliver = unless_left(Rc::new(move || on_batch(batch.take())));
                 set_timeout(move || when_free(press, hold, deliver), BEAT);
             }
             cursor
         }
         Notice::Gap => {
-            let on_gap = on_gap.clone();
-            let deliver = move || {
-                if !here.is_disposed() {
-                    on_gap();
-                }
-            };
-            when_free(press, hold, deliver);
+            when_free(press, hold, unless_left(on_gap.clone()));
+            None
+        }
+        Notice::End => {
+            // After the last batch, which may still be waiting.
+            let deliver = unless_left(on_end.clone());
+            set_timeout(move || when_free(press, hold, deliver), BEAT);
             None
         }
     });

@@ -21,7 +21,7 @@ mod load;
 mod session;
 
 pub(crate) use actor::{Actor, new_key, use_actor, use_once};
-pub(crate) use feed::use_feed;
+pub(crate) use feed::{use_ending_feed, use_feed};
 pub(crate) use listing::{Listing, use_listing};
 pub(crate) use load::{Load, Loading, use_load};
 pub(crate) use session::{ask_session, sign_out};

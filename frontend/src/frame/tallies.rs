@@ -13,7 +13,7 @@ use crate::{
     components::live,
     data::{Load, use_load},
     model::{Tallies, WorkProblem},
-    state::{Address, Session, use_address, use_every, use_session},
+    state::{Address, use_address, use_every, use_session},
     time::Moment,
 };
 
@@ -90,7 +90,7 @@ impl Counts {
 /// Counts as long as the owner exists.
 pub(crate) fn provide_counts() {
     let (address, session) = (use_address(), use_session());
-    let namespace = Memo::new(move |_| counted_in(address, session));
+    let namespace = Memo::new(move |_| counted_in(address));
     let tallies = use_load(move || {
         namespace.get().map(|namespace| api::tallies(namespace, session.health_of()))
     });
@@ -109,17 +109,15 @@ pub(crate) fn provide_counts() {
     provide_context(Counts { tallies, problems });
 }
 
-/// Of which namespace there are counts, by its name; of all, by none. Health is told of all of them only to those who may
-/// see them all, so for others nothing is counted there. Tracked.
-fn counted_in(address: Address, session: Session) -> Option<String> {
-    let is_told = !address.is_across() || session.sees_all();
-    address.scope().filter(|_| is_told).map(|_| address.namespace())
+/// Of which namespace there are counts, by its name; of all that the user may see, by none. Tracked.
+fn counted_in(address: Address) -> Option<String> {
+    address.scope().map(|_| address.namespace())
 }
 
 /// The count beside a page; empty if it is zero or the server does not answer.
 pub(super) fn count_of(counted: Counted) -> AnyView {
-    let (counts, address, session) = (expect_context::<Counts>(), use_address(), use_session());
-    let count = Memo::new(move |_| counted_in(address, session).and_then(|_| counts.of(counted)));
+    let (counts, address) = (expect_context::<Counts>(), use_address());
+    let count = Memo::new(move |_| counted_in(address).and_then(|_| counts.of(counted)));
     live(move || count.get().map_or_else(|| ().into_any(), mark))
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Alert {
     pub(crate) told_at: Option<Moment>,
     pub(crate) acknowledged_at: Option<Moment>,
     pub(crate) acknowledged_by: Option<String>,
+    pub(crate) acknowledged_note: Option<String>,
+    pub(crate) acknowledged_until: Option<Moment>,
 }
 
 /// The rule of an alert, as far as the alert shows it.

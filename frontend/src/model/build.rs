@@ -99,6 +99,20 @@ pub(crate) struct WorkflowDefinition {
     pub(crate) tasks: Vec<Step>,
 }
 
+/// A workflow that was saved, and what is likely wrong with it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct SavedWorkflow {
+    pub(crate) workflow: SavedName,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// The key and the name of a saved workflow.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct SavedName {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
 /// One task of a workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

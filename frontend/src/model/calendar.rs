@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CalendarMode, Named, Row, Weekday, run::ZoneRef};
+use super::{CalendarMode, Row, Weekday, run::ZoneRef};
 use crate::time::Moment;
 
 /// A calendar.
@@ -20,6 +20,8 @@ pub(crate) struct Calendar {
     pub(crate) ranges: Vec<Range>,
     pub(crate) windows: Vec<Window>,
     pub(crate) module: Option<String>,
+    /// How many schedules refer to it.
+    pub(crate) schedules: i64,
     pub(crate) updated_at: Moment,
 }
 
@@ -38,14 +40,12 @@ pub(crate) struct Window {
     pub(crate) weekdays: Vec<Weekday>,
 }
 
-/// A schedule with the calendars that it refers to.
+/// A schedule that refers to a calendar.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CalendarUser {
     pub(crate) id: String,
-    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) timing: ZoneRef,
-    pub(crate) calendars: Vec<Named>,
 }
 
 impl Row for Calendar {

@@ -58,7 +58,8 @@ pub(crate) use backfill::{
 };
 pub(crate) use build::{
     Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
-    ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow, WorkflowVersion,
+    SavedWorkflow, ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow,
+    WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
@@ -76,7 +77,8 @@ pub(crate) use overview::{
 };
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use people::{
-    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, Session, User,
+    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, SecretUse, SecretUser, Session,
+    User,
 };
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
@@ -84,7 +86,7 @@ pub(crate) use run::{
 };
 pub(crate) use schedule::{
     Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire, ResumeChoice,
-    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow, Tally, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
@@ -92,8 +94,8 @@ pub(crate) use states::{
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
     NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role,
-    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
-    TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
+    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping, ScheduleSortField,
+    ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};

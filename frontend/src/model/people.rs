@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{FeedKind, Role, Row, ViewerKind};
+use super::{FeedKind, Role, Row, SecretUserKind, ViewerKind};
 use crate::time::Moment;
 
 /// A user's role in a namespace, or in all without one.
@@ -112,6 +112,26 @@ pub(crate) struct Secret {
     pub(crate) set_by: String,
     pub(crate) created_at: Moment,
     pub(crate) updated_at: Moment,
+    pub(crate) used_by: SecretUse,
+}
+
+/// What names a secret.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SecretUse {
+    pub(crate) count: i64,
+    /// The first of them.
+    pub(crate) users: Vec<SecretUser>,
+    /// Whether there may be more than were counted.
+    pub(crate) is_cut: bool,
+}
+
+/// Something that names a secret.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct SecretUser {
+    pub(crate) kind: SecretUserKind,
+    pub(crate) id: String,
+    pub(crate) name: String,
 }
 
 impl Row for Secret {

@@ -11,6 +11,7 @@ use crate::time::Moment;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkProblem {
+    pub(crate) id: String,
     pub(crate) kind: ProblemKind,
     pub(crate) schedule: ProblemSchedule,
     pub(crate) count: i64,
@@ -21,12 +22,23 @@ pub(crate) struct WorkProblem {
     pub(crate) last_run: Option<LastRun>,
     /// Whether it is still open.
     pub(crate) is_open: bool,
+    pub(crate) acknowledgement: Option<Acknowledgement>,
+}
+
+/// Who has taken a problem on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Acknowledgement {
+    pub(crate) at: Moment,
+    pub(crate) by: String,
+    pub(crate) note: Option<String>,
+    pub(crate) until: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ProblemSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) namespace: String,
     pub(crate) timing: ZoneRef,
     pub(crate) pause: Option<PauseReason>,
 }
@@ -49,11 +61,5 @@ impl WorkProblem {
             let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
             open.map(|problem| problem.schedule.id.as_str()).collect::<BTreeSet<_>>().len()
         })
-    }
-
-    /// The same key as long as it is the same problem.
-    pub(crate) fn key(&self) -> String {
-        let words = self.error.clone().unwrap_or_default();
-        format!("{}/{:?}/{words}", self.schedule.id, self.reason)
     }
 }

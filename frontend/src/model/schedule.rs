@@ -28,6 +28,24 @@ pub(crate) struct Tally {
     pub(crate) missed: i64,
 }
 
+/// The schedules of a list by tag or by module.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleGroups {
+    pub(crate) groups: Vec<ScheduleGroup>,
+    /// The number of schedules in none.
+    pub(crate) without: i64,
+    /// Whether there are more groups.
+    pub(crate) is_cut: bool,
+}
+
+/// A group, and the number of its schedules.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ScheduleGroup {
+    pub(crate) name: String,
+    pub(crate) schedules: i64,
+}
+
 /// A schedule in a list or an event.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

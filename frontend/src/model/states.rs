@@ -54,6 +54,8 @@ states! {
     ChangeAction { Create, Update, Adopt, Delete, Unchanged }
     DriftSide { Operators, Module }
     ViewerKind { User, Token }
+    ScheduleGrouping { Tag, Module }
+    SecretUserKind { Schedule, Workflow, Channel }
 }
 
 impl RunState {

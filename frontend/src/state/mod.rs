@@ -4,7 +4,6 @@
 //! - `session`: the signed-in user
 //! - `clock`: the ticks that relative times follow
 //! - `every`: repeats an action
-//! - `hidden`: items hidden until they happen again
 //! - `zone`: the clock on which times are shown
 //! - `theme`: light, dark, or the system's
 //! - `drafts`: unsent input of forms
@@ -27,7 +26,6 @@ mod density;
 mod drafts;
 mod every;
 mod held;
-mod hidden;
 mod hold;
 mod keys;
 mod memory;
@@ -48,7 +46,6 @@ pub(crate) use density::use_density;
 pub(crate) use drafts::{Kept as Draft, use_draft};
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
-pub(crate) use hidden::{Hidden, use_hidden};
 pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
 pub(crate) use notices::{Notice, Notices, Said, use_notices};
@@ -69,7 +66,6 @@ pub(crate) fn provide() {
     zone::provide();
     theme::provide();
     density::provide();
-    hidden::provide();
     hold::provide();
     keys::provide();
     notices::provide();

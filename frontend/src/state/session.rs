@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// The scope of the health that is shown: all namespaces if the user may see them all, otherwise the current one;
-    /// tracked.
+    /// across all of them, those that the user may see. Tracked.
     pub(crate) fn health_of(self) -> Option<String> {
         match self.address.scope() {
             Some(Scope::One(namespace)) if !self.sees_all() => Some(namespace),

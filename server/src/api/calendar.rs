@@ -5,7 +5,13 @@ use entity::calendar;
 use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant};
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{CalendarUsers, NamespaceName},
+    page::DECLARED,
+    scalar::{Instant, Long},
+};
 use crate::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
 
 /// A named set of local times, shared by schedules, that suppresses some of their fires. Each
@@ -67,6 +73,12 @@ impl Calendar {
         self.0.module.as_deref()
     }
 
+    /// How many schedules refer to it.
+    #[graphql(complexity = "COUNTED + child_complexity")]
+    async fn schedules(&self, cx: &Context<'_>) -> Result<Long> {
+        Ok(cx.rows().load_one(CalendarUsers(self.0.id)).await?.unwrap_or_default().into())
+    }
+
     async fn created_at(&self) -> Instant {
         self.0.created_at.into()
     }
@@ -75,6 +87,9 @@ impl Calendar {
         self.0.updated_at.into()
     }
 }
+
+/// The cost of a calendar's share in reading the schedules of its namespace that have calendars.
+const COUNTED: usize = 20;
 
 impl Calendar {
     fn entries(&self) -> Result<CalendarEntries> {

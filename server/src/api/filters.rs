@@ -4,13 +4,16 @@ use async_graphql::{Context, InputObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, fire::Verdict, run::RunState, scalar::Instant,
-    schedule::ScheduleState,
+    context::Ask, error::Result, fire::Verdict, people::settings::favourites, run::RunState,
+    scalar::Instant, schedule::ScheduleState,
 };
 use crate::{
     commands::bulk::query,
     search::List,
-    store::reads::{self, search::Sought, within::Within},
+    store::{
+        calendars,
+        reads::{self, search::Sought, within::Within},
+    },
 };
 
 /// Parses a list's search, if there is one. Errors are searched only within one namespace: of
@@ -43,8 +46,36 @@ pub(crate) struct ScheduleFilter {
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
+    /// The name of a calendar that they refer to.
+    calendar: Option<String>,
+    /// Whether they have any tag.
+    tagged: Option<bool>,
+    /// Whether a module declares them.
+    declared: Option<bool>,
     /// True for the caller's favourites, false for all others.
-    pub(crate) favourite: Option<bool>,
+    favourite: Option<bool>,
+}
+
+impl ScheduleFilter {
+    /// The schedules of these namespaces that match the filter and the search.
+    pub(crate) async fn narrowed(
+        self,
+        cx: &Context<'_>,
+        within: &Within,
+        search: Option<String>,
+    ) -> Result<reads::schedules::Filter> {
+        let (favourite, calendar) = (self.favourite, self.calendar.clone());
+        let mut filter: reads::schedules::Filter = self.into();
+        if let Some(is_in) = favourite {
+            filter.among = Some((favourites(cx).await?, is_in));
+        }
+        if let Some(name) = calendar {
+            let named = calendars::keys_named(cx.store().read(), within, &name).await?;
+            filter.calendars = Some(named);
+        }
+        filter.search = sought(cx, within, List::Schedules, search)?;
+        Ok(filter)
+    }
 }
 
 impl From<ScheduleFilter> for reads::schedules::Filter {
@@ -55,6 +86,9 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
             standing: filter.state.map(Into::into),
             workflow: filter.workflow,
             among: None,
+            calendars: None,
+            tagged: filter.tagged,
+            declared: filter.declared,
             search: None,
         }
     }

@@ -1,23 +1,22 @@
 use async_graphql::{ComplexObject, Context, SimpleObject};
 
-use entity::user::Role;
-use uuid::Uuid;
-
 use super::{
-    context::Ask, error::Result, health_finding::HealthFinding, page::DECLARED, query::namespace_id,
+    context::Ask, error::Result, health_finding::HealthFinding, page::DECLARED, query::within,
 };
 use crate::{
     clock::Clock,
-    commands::CommandError,
     config,
     engine::{
         cluster::Cluster,
         maintenance::health::{self, Check},
     },
-    store::{Store, StoreError, reads::health::Scope},
+    store::{
+        Store, StoreError,
+        reads::{health::Scope, within::Within},
+    },
 };
 
-/// The health of a namespace or of the whole cluster.
+/// The health of one namespace, or of several.
 #[derive(Clone, SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Health {
@@ -31,9 +30,8 @@ pub(crate) struct Health {
     database: String,
     #[graphql(skip)]
     examined: Vec<Check>,
-    /// None for all namespaces.
     #[graphql(skip)]
-    namespace: Option<Uuid>,
+    within: Within,
 }
 
 #[ComplexObject]
@@ -42,7 +40,7 @@ impl Health {
     // The cost of counting per schedule where something is wrong.
     #[graphql(complexity = "200 + DECLARED * child_complexity")]
     async fn findings(&self, cx: &Context<'_>) -> Result<Vec<HealthFinding>> {
-        HealthFinding::all(cx, &self.examined, self.namespace).await
+        HealthFinding::all(cx, &self.examined, &self.within).await
     }
 }
 
@@ -73,30 +71,21 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Of one namespace or of all, if the caller may see them.
+    /// Of one namespace, or of all that the caller may see.
     pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
-        let namespace = match namespace {
-            Some(name) => Some(namespace_id(cx, &name).await?),
-            None => {
-                let has = cx.signed_in()?.grants.role_everywhere();
-                let needs = Role::Viewer;
-                has.ok_or(CommandError::Forbidden { needs, has, everywhere: true })?;
-                None
-            }
-        };
         Ok(Self {
             store: cx.store().clone(),
             clock: cx.commands().clock.clone(),
             cluster: cx.data_unchecked::<Cluster>().clone(),
             limits,
-            scope: Scope { namespace, tag: None },
+            scope: Scope { within: within(cx, namespace.as_deref()).await?, tag: None },
         })
     }
 
-    /// None for all namespaces.
-    pub(super) fn namespace(&self) -> Option<Uuid> {
-        self.scope.namespace
+    /// The namespaces.
+    pub(super) fn within(&self) -> &Within {
+        &self.scope.within
     }
 
     /// The current health.
@@ -108,7 +97,7 @@ impl Watched {
             healthy: checks.iter().all(|check| check.healthy),
             issues: checks.iter().filter_map(|check| check.issue.clone()).collect(),
             examined: checks.clone(),
-            namespace: scope.namespace,
+            within: scope.within.clone(),
             checks: checks.into_iter().map(Into::into).collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             zone_data: ZoneData {
@@ -122,7 +111,7 @@ impl Watched {
 }
 
 impl Health {
-    /// The current health of one namespace or of all.
+    /// The current health of one namespace, or of all that the caller may see.
     pub(crate) async fn now(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         Ok(Watched::of(cx, namespace).await?.look().await?)
     }

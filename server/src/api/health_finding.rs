@@ -2,7 +2,6 @@ use std::collections::HashMap;
 
 use async_graphql::{Context, Enum, SimpleObject};
 use entity::Timestamp;
-use uuid::Uuid;
 
 use super::{
     context::Ask,
@@ -14,7 +13,10 @@ use super::{
 };
 use crate::{
     engine::maintenance::{advice::advice, health::Check},
-    store::reads::health_causes::{Cause, Counted, causes},
+    store::reads::{
+        health_causes::{Cause, Counted, causes},
+        within::Within,
+    },
 };
 
 /// The largest number of schedules that a finding names.
@@ -55,13 +57,13 @@ pub(crate) enum HealthSeverity {
 }
 
 impl HealthFinding {
-    /// The findings of everything examined, for one namespace or for all.
+    /// The findings of everything examined, for these namespaces.
     pub(super) async fn all(
         cx: &Context<'_>,
         checks: &[Check],
-        namespace: Option<Uuid>,
+        within: &Within,
     ) -> Result<Vec<Self>> {
-        let name = match namespace {
+        let name = match within.one() {
             Some(id) => cx.rows().load_one(NamespaceName(id)).await?,
             None => None,
         };
@@ -71,7 +73,7 @@ impl HealthFinding {
             let causes = match counted(check.name) {
                 Some(counted) => {
                     let now = Timestamp::from(cx.commands().clock.now());
-                    causes(cx.store(), counted, namespace, now, MAX_SCHEDULES).await?
+                    causes(cx.store(), counted, within, now, MAX_SCHEDULES).await?
                 }
                 None => vec![],
             };

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     clock::Clock,
+    model::SecretUsers,
     store::{
         Store, StoreError, alerts, buffers, calendars, groups, memberships, namespaces, pings,
         reads::{
@@ -117,6 +118,10 @@ loaders! {
         let found = calendars::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
+    /// How many schedules refer to a calendar; none without any.
+    CalendarUsers -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
+        calendars::user_counts(&rows.store, &ids).await
+    };
     /// An alert rule.
     AlertRuleRow -> alert_rule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::rules::by_ids(rows.store.read(), &ids).await?;
@@ -126,6 +131,14 @@ loaders! {
     AlertChannelRow -> alert_channel::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::channels::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// What names the secrets of a namespace.
+    SecretUsersIn -> Arc<SecretUsers>, async |rows: &Rows, ids: Vec<Uuid>| {
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.push((id, Arc::new(SecretUsers::of_namespace(&rows.store, id).await?)));
+        }
+        Found::Ok(found)
     };
     /// A schedule's last watchdog call.
     PingRow -> ping::Model, async |rows: &Rows, ids: Vec<Uuid>| {

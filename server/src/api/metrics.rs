@@ -171,7 +171,7 @@ impl Metrics {
         now: DateTime<Utc>,
     ) -> std::result::Result<Self, StoreError> {
         let counts = overview::counts(store, &Within::One(namespace)).await?;
-        let scope = Scope { namespace: Some(namespace), tag: None };
+        let scope = Scope { within: Within::One(namespace), tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
         // Includes what just ended by the clock of another node.

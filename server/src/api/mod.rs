@@ -33,6 +33,7 @@
 //!   lists
 //! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
 //!   of a schedule's instants
+//! - `schedule_group`: schedules by tag or module
 //! - `metrics`, `run_stats`, `schedule_stats`: figures; `watching`: subscriptions to metrics and
 //!   health; `answer_cache`: answers that stay valid for a short time
 //! - `sentence`: why a fire has its verdict, in words
@@ -89,6 +90,7 @@ mod run_task;
 mod run_wait;
 mod scalar;
 mod schedule;
+mod schedule_group;
 mod schedule_input;
 mod schedule_stats;
 mod schema;

@@ -1,5 +1,9 @@
+use std::collections::HashMap;
+
 use async_graphql::{ComplexObject, Context, Enum, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::problem_acknowledgement::Model;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{
@@ -15,8 +19,11 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    commands::BadInput,
-    store::reads::problems::{self, What},
+    commands::{AcknowledgedProblem, Acknowledging, BadInput, Call},
+    store::{
+        alerts::acknowledgements,
+        reads::problems::{self, What},
+    },
     vault::MASK,
 };
 
@@ -57,14 +64,128 @@ impl ReadingProblems {
         found.retain(|one| is_there(one.schedule_id));
         found.truncate(limit);
         let over = problems::over(cx.store(), &found).await?;
+        let acknowledged = acknowledged(cx, &found).await?;
         let mut told = Vec::with_capacity(found.len());
         for (place, one) in (0_i64..).zip(found) {
             let Some(row) = rows.get(&ScheduleRow(one.schedule_id)) else { continue };
             let shown = cx.sees_payloads(row.namespace_id);
             let is_open = !over.contains(&place);
-            told.push(Calm(Problem::of(one, Schedule(row.clone()), shown, is_open)));
+            // One that was over since, and is open again, is another problem.
+            let acknowledgement = acknowledged.get(&one.key());
+            let acknowledgement = acknowledgement.filter(|(_, is_over)| !(*is_over && is_open));
+            let acknowledgement = acknowledgement.map(|(row, _)| Acknowledgement::of(row));
+            let problem = Problem::of(one, Schedule(row.clone()), shown, is_open);
+            told.push(Calm(Problem { acknowledgement, ..problem }));
         }
         Ok(told)
+    }
+}
+
+/// The acknowledgements of these problems that have not ended, by key, each with whether its problem
+/// was over at some time since.
+async fn acknowledged(
+    cx: &Context<'_>,
+    found: &[problems::Problem],
+) -> Result<HashMap<Uuid, (Model, bool)>> {
+    let keys: Vec<Uuid> = found.iter().map(problems::Problem::key).collect();
+    let mut rows = acknowledgements::by_ids(cx.store().read(), &keys).await?;
+    let now = cx.commands().clock.now();
+    rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
+    // As they were when they were acknowledged.
+    let then: Vec<problems::Problem> = rows
+        .iter()
+        .filter_map(|row| {
+            let one = found.iter().find(|one| one.key() == row.id)?;
+            let what = match (one.what.clone(), row.last_run_id) {
+                (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
+                (what, _) => what,
+            };
+            Some(problems::Problem { what, last: row.last_at, ..one.clone() })
+        })
+        .collect();
+    let over = problems::over(cx.store(), &then).await?;
+    let is_over = (0_i64..).map(|place| over.contains(&place));
+    Ok(rows.into_iter().zip(is_over).map(|(row, is_over)| (row.id, (row, is_over))).collect())
+}
+
+/// Mutations of problems.
+#[derive(Default)]
+pub(super) struct OrderingProblems;
+
+/// Mutations of problems.
+#[Object]
+impl OrderingProblems {
+    /// Acknowledges a problem of a schedule: until it is over, or until an instant within 90 days.
+    #[graphql(complexity = "LOOKED_AT + child_complexity")]
+    async fn acknowledge_problem(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        #[graphql(desc = "Of the problem.")] id: Uuid,
+        #[graphql(desc = "For those who see it next.")] note: Option<String>,
+        #[graphql(desc = "Until it is over, if absent.")] until: Option<Instant>,
+        idempotency_key: Option<String>,
+    ) -> Result<ProblemPayload> {
+        let right = cx.operator()?;
+        let until = until.map(|until| until.0);
+        let arguments = json!([schedule_id, id, note, until]).to_string();
+        let call = Call::new("acknowledgeProblem", &arguments, idempotency_key)?;
+        let given = Acknowledging { note, until };
+        let commands = cx.commands();
+        let done = commands.acknowledge_problem(&right, schedule_id, id, &given, &call).await?;
+        ProblemPayload::of(cx, done).await
+    }
+
+    /// Takes the acknowledgement of a problem back.
+    #[graphql(complexity = "LOOKED_AT + child_complexity")]
+    async fn unacknowledge_problem(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        #[graphql(desc = "Of the problem.")] id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<ProblemPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([schedule_id, id]).to_string();
+        let call = Call::new("unacknowledgeProblem", &arguments, idempotency_key)?;
+        let commands = cx.commands();
+        let done = commands.unacknowledge_problem(&right, schedule_id, id, &call).await?;
+        ProblemPayload::of(cx, done).await
+    }
+}
+
+/// A problem after a mutation.
+#[derive(SimpleObject)]
+pub(crate) struct ProblemPayload {
+    id: Uuid,
+    acknowledgement: Option<Acknowledgement>,
+}
+
+impl ProblemPayload {
+    async fn of(cx: &Context<'_>, done: AcknowledgedProblem) -> Result<Self> {
+        let row = acknowledgements::by_ids(cx.store().read(), &[done.id]).await?.pop();
+        Ok(Self { id: done.id, acknowledgement: row.as_ref().map(Acknowledgement::of) })
+    }
+}
+
+/// Who has taken a problem on.
+#[derive(SimpleObject)]
+pub(crate) struct Acknowledgement {
+    at: Instant,
+    by: String,
+    note: Option<String>,
+    /// When it ends; null if it lasts until the problem is over.
+    until: Option<Instant>,
+}
+
+impl Acknowledgement {
+    fn of(row: &Model) -> Self {
+        Self {
+            at: row.acknowledged_at.into(),
+            by: row.acknowledged_by.clone(),
+            note: row.acknowledged_note.clone(),
+            until: row.acknowledged_until.map(Into::into),
+        }
     }
 }
 
@@ -85,6 +206,8 @@ fn checked(
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Problem {
+    /// The same for as long as runs fail with the same error, or fires are lost for the same reason.
+    id: Uuid,
     kind: ProblemKind,
     schedule: Schedule,
     /// The number of runs or instants.
@@ -100,6 +223,8 @@ pub(crate) struct Problem {
     /// Whether it is ongoing: no later run of the schedule has succeeded, or no later fire has
     /// started.
     is_open: bool,
+    /// Null if it is not acknowledged, or no longer.
+    acknowledgement: Option<Acknowledgement>,
     #[graphql(skip)]
     last_run: Option<Uuid>,
 }
@@ -124,6 +249,7 @@ pub(crate) enum ProblemKind {
 
 impl Problem {
     fn of(found: problems::Problem, schedule: Schedule, shown: bool, is_open: bool) -> Self {
+        let id = found.key();
         let (kind, error, reason, last_run) = match found.what {
             What::Failing { error, last_run } => {
                 let error = if shown { error } else { MASK.to_owned() };
@@ -132,6 +258,7 @@ impl Problem {
             What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),
         };
         Self {
+            id,
             kind,
             schedule,
             count: found.count.into(),
@@ -140,6 +267,7 @@ impl Problem {
             error,
             reason,
             is_open,
+            acknowledgement: None,
             last_run,
         }
     }

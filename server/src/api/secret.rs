@@ -1,6 +1,8 @@
 //! Secrets: names only. No field returns a value.
 
-use async_graphql::{Context, InputObject, Object, SimpleObject};
+use std::collections::BTreeSet;
+
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
 use entity::secret;
 use serde_json::json;
 use uuid::Uuid;
@@ -8,14 +10,15 @@ use uuid::Uuid;
 use super::{
     context::Ask,
     error::Result,
-    loaders::NamespaceName,
+    loaders::{NamespaceName, SecretUsersIn},
     page::{Connection, Paging, connection, cost},
     payload::DeletePayload,
     query::namespace_id,
-    scalar::Instant,
+    scalar::{Instant, Long},
 };
 use crate::{
     commands::{Call, CommandError, NewSecret},
+    model,
     store::secrets,
 };
 
@@ -60,6 +63,66 @@ impl Secret {
     async fn updated_at(&self) -> Instant {
         self.0.updated_at.into()
     }
+
+    /// What names it: current definitions of workflows, the schedules that run them, addresses of
+    /// watchdogs, and alert channels.
+    #[graphql(complexity = "USED_BY + child_complexity")]
+    async fn used_by(&self, cx: &Context<'_>) -> Result<SecretUse> {
+        let found = cx.rows().load_one(SecretUsersIn(self.0.namespace_id)).await?;
+        let found = found.unwrap_or_default();
+        let users = found.users.get(&self.0.name);
+        let shown = users.into_iter().flatten().take(MAX_USERS).cloned().map(Into::into);
+        Ok(SecretUse {
+            count: users.map_or(0, BTreeSet::len).into(),
+            users: shown.collect(),
+            is_cut: found.is_cut,
+        })
+    }
+}
+
+/// The cost of a secret's share in reading the definitions of its namespace, which is done once for
+/// a page of secrets.
+const USED_BY: usize = 30;
+
+/// The largest number of users that are listed.
+const MAX_USERS: usize = 20;
+
+/// What names a secret.
+#[derive(SimpleObject)]
+pub(crate) struct SecretUse {
+    /// The number of schedules, workflows and channels.
+    count: Long,
+    /// The first 20 of them, by kind and name.
+    users: Vec<SecretUser>,
+    /// Whether there may be more: the first 5,000 workflows of the namespace are examined, by name.
+    is_cut: bool,
+}
+
+/// Something that names a secret.
+#[derive(SimpleObject)]
+pub(crate) struct SecretUser {
+    kind: SecretUserKind,
+    id: Uuid,
+    name: String,
+}
+
+impl From<model::SecretUser> for SecretUser {
+    fn from(user: model::SecretUser) -> Self {
+        let model::SecretUser { kind, name, id } = user;
+        Self { kind: kind.into(), id, name }
+    }
+}
+
+/// The kind of something that names a secret.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "model::UserKind")]
+pub(crate) enum SecretUserKind {
+    /// A task of the workflow that it runs, or the watchdog that it calls.
+    Schedule,
+    /// A task. One that only the schedule of the same name runs is listed as that schedule.
+    Workflow,
+    /// Its address or its key.
+    Channel,
 }
 
 /// Queries of secrets.

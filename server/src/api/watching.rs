@@ -7,7 +7,6 @@ use async_graphql::{Context, SimpleObject, Subscription as Subscribable};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::{self, BoxStream};
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
@@ -18,7 +17,11 @@ use super::{
     query::namespace_id,
     scalar::Instant,
 };
-use crate::{clock::Clock, commands::BadInput, store::StoreError};
+use crate::{
+    clock::Clock,
+    commands::BadInput,
+    store::{StoreError, reads::within::Within},
+};
 
 /// Subscriptions to metrics and health.
 #[derive(Default)]
@@ -26,8 +29,8 @@ pub(super) struct Watching;
 
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
-/// The cached health for subscribers, of a namespace or of all.
-pub(super) type Healths = AnswerCache<Option<Uuid>, Health>;
+/// The cached health for subscribers.
+pub(super) type Healths = AnswerCache<Within, Health>;
 
 /// Subscriptions to metrics and health.
 #[Subscribable]
@@ -63,9 +66,9 @@ impl Watching {
         })))
     }
 
-    /// The health of a namespace, or of all, whenever the set of failing checks changes; changes of
-    /// their values alone send no event. With the cursor of the last event, nothing is sent until
-    /// that set differs.
+    /// The health of a namespace, or of all that the caller may see, whenever the set of failing
+    /// checks changes; changes of their values alone send no event. With the cursor of the last
+    /// event, nothing is sent until that set differs.
     async fn health_events(
         &self,
         cx: &Context<'_>,
@@ -85,7 +88,7 @@ impl Watching {
                 loop {
                     Clock::system().sleep(wait).await;
                     wait = pause;
-                    let read = kept.answer(&watched.clock, watched.namespace(), watched.look());
+                    let read = kept.answer(&watched.clock, watched.within().clone(), watched.look());
                     let health = match read.await {
                         Ok(health) => health,
                         Err(error) => return Some((Err(ApiError::from(error).into()), None)),

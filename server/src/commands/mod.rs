@@ -56,7 +56,7 @@ use std::{sync::Arc, time::Duration};
 
 pub use crate::model::BadInput;
 pub use alerts::{
-    ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
+    AcknowledgedProblem, Acknowledging, ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
     SavedRule, TestSent,
 };
 pub use auditing::{

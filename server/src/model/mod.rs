@@ -4,6 +4,7 @@
 //! - `spec`: a schedule's definition, wherever it came from
 //! - `calendars`: compiled calendars, with their earlier versions
 //! - `ping`: the addresses that a schedule calls about its runs; `context`: the context of runs
+//! - `secret_users`: what names which secrets
 //! - `quotas`, `retention`: how much a namespace may use, and how long its history is kept
 //! - `usual`: usual durations of runs, and estimates for running ones
 //! - `slots`: intervals in which runs fit
@@ -19,6 +20,7 @@ pub(crate) mod naming;
 mod ping;
 mod quotas;
 mod retention;
+mod secret_users;
 mod slots;
 pub(crate) mod spec;
 mod usual;
@@ -30,6 +32,7 @@ pub use definition::{Condition, Definition, DefinitionError, Problem, Task, When
 pub use ping::Ping;
 pub use quotas::{OwnQuotas, Quotas};
 pub use retention::Retention;
+pub use secret_users::{SecretUser, SecretUsers, UserKind};
 pub use slots::fitting_interval;
 pub use spec::{Misfire, Spec, Timing};
 pub use usual::{Usual, percentile};

@@ -65,8 +65,8 @@ use self::{
 use crate::clock::Clock;
 pub use alerts::pings;
 pub use catalog::{
-    audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secrets,
-    workflows,
+    audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secret_users,
+    secrets, workflows,
 };
 pub use cluster::{calls, leases, nodes};
 pub(crate) use db::days;

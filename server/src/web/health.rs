@@ -24,7 +24,10 @@ use crate::{
     engine::maintenance::health::{Check, examine},
     store::{
         Refusing, StoreError, namespaces,
-        reads::health::{Scope, has_tag},
+        reads::{
+            health::{Scope, has_tag},
+            within::Within,
+        },
     },
 };
 
@@ -180,7 +183,7 @@ async fn judged(
     let sight = sight_of(web, asking, namespace)?;
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
-    let scope = Scope { namespace, tag: narrow.tag };
+    let scope = Scope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
     // The same goes for a tag that nothing has.
     if sight == Sight::Names && !is_configured {
         let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;

@@ -18,7 +18,10 @@ use crate::{
     },
     store::{
         StoreError,
-        reads::health::{Scope, figures},
+        reads::{
+            health::{Scope, figures},
+            within::Within,
+        },
         schedules,
         workers::queues,
     },
@@ -90,7 +93,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let scope = Scope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
-    let without_worker = queues_without_worker(store, None, now).await?.len();
+    let without_worker = queues_without_worker(store, &Within::All, now).await?.len();
     let load = queues::load(store, now, (now.utc() - SILENT).into()).await?;
     let canary = store.canary().await?.and_then(|canary| canary.due_at.zip(canary.finished_at));
     let count = |rows: i64| u64::try_from(rows).unwrap_or(0);

@@ -69,8 +69,25 @@ pub(crate) fn mute(id: String, until: Option<Moment>, reason: String) -> Ask<Str
     Ask::new::<MuteAlertRule>(mute_alert_rule::Variables { id, until, reason })
 }
 
-pub(crate) fn acknowledge(id: String) -> Ask<String> {
-    Ask::new::<AcknowledgeAlert>(acknowledge_alert::Variables { id })
+pub(crate) fn acknowledge(id: String, note: Option<String>, until: Option<Moment>) -> Ask<String> {
+    Ask::new::<AcknowledgeAlert>(acknowledge_alert::Variables { id, note, until })
+}
+
+pub(crate) fn unacknowledge(id: String) -> Ask<String> {
+    Ask::new::<UnacknowledgeAlert>(unacknowledge_alert::Variables { id })
+}
+
+pub(crate) fn acknowledge_problem(
+    schedule: String,
+    id: String,
+    note: Option<String>,
+    until: Option<Moment>,
+) -> Ask<String> {
+    Ask::new::<AcknowledgeProblem>(acknowledge_problem::Variables { schedule, id, note, until })
+}
+
+pub(crate) fn unacknowledge_problem(schedule: String, id: String) -> Ask<String> {
+    Ask::new::<UnacknowledgeProblem>(unacknowledge_problem::Variables { schedule, id })
 }
 
 pub(crate) fn create_channel(

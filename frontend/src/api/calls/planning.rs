@@ -11,7 +11,7 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
+        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
@@ -23,12 +23,10 @@ pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
 
-/// The first two hundred schedules, with the calendars that they refer to.
-pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
-    Ask::new::<CalendarUsers>(calendar_users::Variables {
-        namespace: within(namespace),
-        after: None,
-    })
+/// The first fifty schedules that refer to a calendar.
+pub(crate) fn calendar_users(namespace: String, calendar: String) -> Ask<Vec<CalendarUser>> {
+    let namespace = Some(namespace);
+    Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, calendar })
 }
 
 pub(crate) fn create_calendar(
@@ -187,7 +185,11 @@ pub(crate) fn workflow_definition(id: String) -> Ask<WorkflowDefinition> {
 
 /// `definition` has the fields of the input except the namespace. Its tasks are JSON, which the editor reads into its
 /// own types.
-pub(crate) fn create_workflow(namespace: String, definition: Value, key: String) -> Ask<String> {
+pub(crate) fn create_workflow(
+    namespace: String,
+    definition: Value,
+    key: String,
+) -> Ask<SavedWorkflow> {
     let input = create_workflow::CreateWorkflowInput {
         namespace,
         name: String::new(),
@@ -206,7 +208,7 @@ pub(crate) fn update_workflow(
     expected_version: i64,
     definition: Value,
     key: String,
-) -> Ask<String> {
+) -> Ask<SavedWorkflow> {
     let input = update_workflow::UpdateWorkflowInput {
         id,
         expected_version,

@@ -19,6 +19,9 @@ operations! {
     DeleteAlertRule = "graphql/delete_alert_rule.graphql", "/deleteAlertRule/id" => String;
     MuteAlertRule = "graphql/mute_alert_rule.graphql", "/muteAlertRule/rule/id" => String;
     AcknowledgeAlert = "graphql/acknowledge_alert.graphql", "/acknowledgeAlert/alert/id" => String;
+    UnacknowledgeAlert = "graphql/unacknowledge_alert.graphql", "/unacknowledgeAlert/alert/id" => String;
+    AcknowledgeProblem = "graphql/acknowledge_problem.graphql", "/acknowledgeProblem/id" => String;
+    UnacknowledgeProblem = "graphql/unacknowledge_problem.graphql", "/unacknowledgeProblem/id" => String;
     CreateAlertChannel = "graphql/create_alert_channel.graphql", "/createAlertChannel/channel/id" => String;
     UpdateAlertChannel = "graphql/update_alert_channel.graphql", "/updateAlertChannel/channel/id" => String;
     DeleteAlertChannel = "graphql/delete_alert_channel.graphql", "/deleteAlertChannel/id" => String;

@@ -34,8 +34,8 @@ operations! {
     WorkflowList = "graphql/workflow_list.graphql", "/workflows" => Page<WorkflowRow>;
     WorkflowOne = "graphql/workflow.graphql", "/workflow" => Workflow;
     WorkflowDefinition = "graphql/workflow_definition.graphql", "/workflow" => crate::model::WorkflowDefinition;
-    CreateWorkflow = "graphql/create_workflow.graphql", "/createWorkflow/workflow/id" => String;
-    UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow/workflow/id" => String;
+    CreateWorkflow = "graphql/create_workflow.graphql", "/createWorkflow" => crate::model::SavedWorkflow;
+    UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow" => crate::model::SavedWorkflow;
     DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
     Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;

@@ -6,7 +6,7 @@ use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
     ApiToken, CalendarFeed, FeedKind, Membership, Namespace, Page, Profile as ProfileAnswer,
     Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
-    Session, User, ViewerKind,
+    SecretUserKind, Session, User, ViewerKind,
 };
 
 operations! {

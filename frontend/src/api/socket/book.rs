@@ -16,6 +16,8 @@ pub(crate) enum Notice {
     Event(Value),
     /// Events may have been missed: reload.
     Gap,
+    /// The server has sent everything: for a feed that it completes.
+    End,
 }
 
 type Listen = Rc<dyn Fn(Notice) -> Option<String>>;
@@ -95,6 +97,12 @@ impl Book {
         self.entries.get(&id).map(|entry| entry.subscriber.listen.clone())
     }
 
+    /// The listener of a feed that the server completes by this message.
+    pub(super) fn ending(&self, wire: u64) -> Option<Listen> {
+        let entry = self.entries.values().find(|entry| entry.wire == wire)?;
+        entry.subscriber.ends.then(|| entry.subscriber.listen.clone())
+    }
+
     /// The next subscription continues after this event.
     pub(super) fn seen(&mut self, id: u64, cursor: String) {
         if let Some(entry) = self.entries.get_mut(&id) {
@@ -172,6 +180,8 @@ mod tests {
         let (runs, log) = (book.join(subscriber(false)), book.join(subscriber(true)));
         let (of_runs, _) = book.subscribe(runs).unwrap();
         let (of_log, _) = book.subscribe(log).unwrap();
+        assert!(book.ending(wire(&of_runs)).is_none());
+        assert!(book.ending(wire(&of_log)).is_some());
         assert_eq!(book.completed(wire(&of_runs)), Some((runs, 1)));
         assert_eq!(book.completed(wire(&of_log)), None);
         assert_eq!(book.ids(), [runs]);

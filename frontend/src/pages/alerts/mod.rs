@@ -8,7 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, placed, use_asked};
+use self::row::Dialogs;
+use super::kit::{
+    self, Acknowledged, Asked, Change, acknowledge_form, empty, form, placed, use_asked,
+};
 use crate::{
     api,
     components::{AsyncView, Field, Look, Tab, heading, silent_heading, tab_of, table},
@@ -43,7 +46,7 @@ pub(crate) fn Alerts() -> impl IntoView {
     });
     let loading = alerts.loading;
     use_every(LOOK, move || loading.refresh());
-    let mute = use_asked::<Alert>();
+    let dialogs = Dialogs { mute: use_asked(), acknowledge: use_asked() };
     let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
     let shown = move || alerts.get().map(|page| of_tab(&page, tab.get()));
     let is_empty = Signal::derive(move || shown().is_some_and(|rows| rows.is_empty()));
@@ -65,9 +68,12 @@ pub(crate) fn Alerts() -> impl IntoView {
                 _ => empty("Nothing has ended yet", "Alerts that are over stay here as long as history is kept."),
             }
         >
-            {move || shown().map(|rows| list(&rows, mute, loading))}
+            {move || shown().map(|rows| list(&rows, dialogs, loading))}
         </AsyncView>
-        {mute.dialog("Mute rule", move |alert| mute_form(&alert, mute, loading))}
+        {dialogs.mute.dialog("Mute rule", move |alert| mute_form(&alert, dialogs.mute, loading))}
+        {dialogs.acknowledge.dialog("Acknowledge alert", move |alert| {
+            seen_form(&alert, dialogs.acknowledge, loading)
+        })}
     }
 }
 
@@ -97,7 +103,7 @@ fn cut(alerts: Load<Page<Alert>>) -> AnyView {
     })
 }
 
-fn list(rows: &[Arc<Alert>], mute: Asked<Alert>, loading: Loading) -> AnyView {
+fn list(rows: &[Arc<Alert>], dialogs: Dialogs, loading: Loading) -> AnyView {
     let headings = vec![
         heading("What", ""),
         heading("About", ""),
@@ -107,8 +113,20 @@ fn list(rows: &[Arc<Alert>], mute: Asked<Alert>, loading: Loading) -> AnyView {
         heading("State", "wide"),
         silent_heading("Actions"),
     ];
-    let rows: Vec<_> = rows.iter().map(|alert| row::row(alert, mute, loading)).collect();
+    let rows: Vec<_> = rows.iter().map(|alert| row::row(alert, dialogs, loading)).collect();
     table("Alerts", "table", placed(headings, 2), rows.into_any())
+}
+
+/// Asks who sees to it, and until when.
+fn seen_form(alert: &Alert, asked: Asked<Alert>, loading: Loading) -> AnyView {
+    let what = Acknowledged {
+        name: alert.subject.clone(),
+        effect: "stays open, and its end is still reported. Its beginning is not reported any more, or again when \
+                 the acknowledgement ends first.",
+    };
+    let id = alert.id.clone();
+    let ask = move |note, until| api::alerts::acknowledge(id.clone(), note, until);
+    acknowledge_form(asked.open, what, ask, move |_| loading.refresh())
 }
 
 /// Asks for the duration and the reason.

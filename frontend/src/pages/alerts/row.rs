@@ -14,7 +14,14 @@ use crate::{
 
 const HOUR_MS: i64 = 3_600_000;
 
-pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
+/// The dialogs about one alert.
+#[derive(Clone, Copy)]
+pub(super) struct Dialogs {
+    pub(super) mute: Asked<Alert>,
+    pub(super) acknowledge: Asked<Alert>,
+}
+
+pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
     let zone = alert.schedule.as_ref().map(|schedule| schedule.timing.zone.clone());
     let about = match &alert.schedule {
         Some(schedule) => {
@@ -28,7 +35,7 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
     let told = if alert.told_at.is_some() { "told" } else { "not sent yet" };
     let state = match (&alert.acknowledged_by, alert.ended_at, alert.muted_until()) {
         (_, Some(ended), _) => view! { "over "{when(ended, zone.clone())} }.into_any(),
-        (Some(by), None, _) => format!("acknowledged by {by}").into_any(),
+        (Some(by), None, _) => acknowledged(alert, by),
         (None, None, Some(until)) => view! { "muted until "{when(until, None)} }.into_any(),
         (None, None, None) => told.into_any(),
     };
@@ -41,8 +48,19 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
             <td class="wide">{rule.map_or_else(none, IntoAny::into_any)}</td>
             <td class="error-cell wide" title=alert.detail.clone()>{alert.detail.clone()}</td>
             <td class="wide">{state}</td>
-            <td class="actions-cell">{actions(alert, mute, loading)}</td>
+            <td class="actions-cell">{actions(alert, dialogs, loading)}</td>
         </tr>
+    }
+    .into_any()
+}
+
+/// Who acknowledged it, when, until when, and their note.
+fn acknowledged(alert: &Alert, by: &str) -> AnyView {
+    let at = alert.acknowledged_at.map(|at| when(at, None));
+    let until = alert.acknowledged_until.map(|until| view! { ", until "{when(until, None)} });
+    view! {
+        {format!("acknowledged by {by} ")}{at}{until}
+        {alert.acknowledged_note.clone().map(note)}
     }
     .into_any()
 }
@@ -59,7 +77,7 @@ fn chart(alert: &Alert) -> Option<AnyView> {
     Some(view! { <a class="button" href=href aria-label=label>"Charts"</a> }.into_any())
 }
 
-fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
+fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
     let run = alert.run_id.clone().map(|id| {
         view! { <a class="button" href=Route::Run(id).path_at(&alert.namespace)>"Run"</a> }
             .into_any()
@@ -67,17 +85,19 @@ fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     if !use_session().operates_in(&alert.namespace) || alert.ended_at.is_some() {
         return view! { <div class="row-actions">{run}{chart(alert)}</div> }.into_any();
     }
-    let see = alert.acknowledged_at.is_none().then(|| {
+    let see = if alert.acknowledged_at.is_none() {
+        button(Look::Plain, None, "Acknowledge", dialogs.acknowledge.ask(alert))
+    } else {
         let (actor, id) = (use_actor(), alert.id.clone());
-        let said = format!("{} is acknowledged.", alert.subject);
-        let see = move || {
-            actor.act(api::alerts::acknowledge(id.clone()), said.clone(), move |_| {
+        let said = format!("{} is open again.", alert.subject);
+        let take_back = move || {
+            actor.act(api::alerts::unacknowledge(id.clone()), said.clone(), move |_| {
                 loading.refresh()
             });
         };
-        button(Look::Plain, None, "Acknowledge", see)
-    });
+        button(Look::Plain, None, "Take back", take_back)
+    };
     let mute = (alert.rule.is_some() && alert.muted_until().is_none())
-        .then(|| button(Look::Plain, None, "Mute", mute.ask(alert)));
+        .then(|| button(Look::Plain, None, "Mute", dialogs.mute.ask(alert)));
     view! { <div class="row-actions">{run}{chart(alert)}{see}{mute}</div> }.into_any()
 }

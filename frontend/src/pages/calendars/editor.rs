@@ -5,7 +5,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use super::{
     super::kit::{self, Wrong, empty, of},
     draft::{Draft, Entries},
-    effect, users_of, year,
+    effect, year,
 };
 use crate::{
     api,
@@ -14,6 +14,7 @@ use crate::{
     model::{Calendar, CalendarUser, Weekday},
     route::Route,
     state::{use_address, use_session, use_title},
+    time::grouped,
 };
 
 /// The page of a new calendar.
@@ -160,7 +161,9 @@ fn side(
     namespace: Memo<String>,
     edits: bool,
 ) -> AnyView {
-    let users = use_load(move || Some(api::planning::calendar_users(namespace.get())));
+    let (home, name) = (calendar.namespace.clone(), calendar.name.clone());
+    let users =
+        use_load(move || Some(api::planning::calendar_users(home.clone(), name.clone())));
     let effect = edits.then(|| {
         let (plan, is_changed) = effect::use_effect(entries, calendar.name.clone(), namespace);
         effect::view(plan, is_changed)
@@ -169,21 +172,27 @@ fn side(
 }
 
 fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
-    let (namespace, name) = (calendar.namespace.clone(), calendar.name.clone());
+    let count = calendar.schedules;
     let list = move || {
-        let users = users_of(users, &namespace, &name).unwrap_or_default();
+        let users = users.get().unwrap_or_default();
         if users.is_empty() {
             return view! { <p class="muted">"No schedule uses it yet: select it in a schedule's form."</p> }.into_any();
         }
-        let one = |user: CalendarUser| {
-            let href = Route::Schedule(user.id).path();
-            view! { <li><a href=href>{user.name}</a>" "<span class="muted">{user.timing.zone}</span></li> }.into_any()
+        let more = count.saturating_sub(i64::try_from(users.len()).unwrap_or(i64::MAX));
+        let more = (more > 0).then(|| {
+            view! { <li class="muted">{format!("and {} more", grouped(more))}</li> }.into_any()
+        });
+        let one = |user: &CalendarUser| {
+            let href = Route::Schedule(user.id.clone()).path();
+            let (name, zone) = (user.name.clone(), user.timing.zone.clone());
+            view! { <li><a href=href>{name}</a>" "<span class="muted">{zone}</span></li> }.into_any()
         };
-        view! { <ul class="plain-list">{users.into_iter().map(one).collect::<Vec<_>>()}</ul> }
+        view! { <ul class="plain-list">{users.iter().map(one).collect::<Vec<_>>()}{more}</ul> }
             .into_any()
     };
     let content = view! {
-        <AsyncView loading=users.loading what="the schedules that use it">{live(list.clone())}</AsyncView>
+        <AsyncView loading=users.loading what="the schedules that use it">{live(list)}</AsyncView>
     };
-    panel("Used by", (), content.into_any())
+    let number = (count > 0).then(|| view! { <span class="muted">{grouped(count)}</span> });
+    panel("Used by", number, content.into_any())
 }

@@ -20,10 +20,11 @@ use super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked
 use crate::{
     api,
     components::{AsyncView, Look, button, heading, silent_heading, table, when},
-    data::{Load, Loading, use_load},
-    model::{Calendar, CalendarMode, CalendarUser, Page},
+    data::{Loading, use_load},
+    model::{Calendar, CalendarMode, Page},
     route::Route,
     state::{use_address, use_session, use_title},
+    time::grouped,
 };
 
 /// The list.
@@ -32,7 +33,6 @@ pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());
     let address = use_address();
     let calendars = use_load(move || Some(api::planning::calendars(address.namespace())));
-    let users = use_load(move || Some(api::planning::calendar_users(address.namespace())));
     let session = use_session();
     let remove = use_asked::<Calendar>();
     let loading = calendars.loading;
@@ -51,13 +51,13 @@ pub(crate) fn Calendars() -> impl IntoView {
             is_empty=is_empty
             empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.")
         >
-            {calendars.draw(move |page| list(page, users, remove))}
+            {calendars.draw(move |page| list(page, remove))}
         </AsyncView>
-        {remove.dialog("Delete calendar", move |calendar| remove_form(&calendar, remove, users, loading))}
+        {remove.dialog("Delete calendar", move |calendar| remove_form(&calendar, remove, loading))}
     }
 }
 
-fn list(page: &Page<Calendar>, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
+fn list(page: &Page<Calendar>, remove: Asked<Calendar>) -> AnyView {
     let headings = vec![
         heading("Calendar", ""),
         heading("Does", "wide"),
@@ -66,15 +66,13 @@ fn list(page: &Page<Calendar>, users: Load<Vec<CalendarUser>>, remove: Asked<Cal
         heading("Changed", "wide"),
         silent_heading("Actions"),
     ];
-    let rows: Vec<_> = page.rows.iter().map(|calendar| row(calendar, users, remove)).collect();
+    let rows: Vec<_> = page.rows.iter().map(|calendar| row(calendar, remove)).collect();
     table("Calendars", "table", placed(headings, 1), rows.into_any())
 }
 
-fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
+fn row(calendar: &Calendar, remove: Asked<Calendar>) -> AnyView {
     let module = calendar.module.as_ref().map(|module| note(format!("declared by {module}")));
     let href = Route::EditCalendar(calendar.id.clone()).path_at(&calendar.namespace);
-    let (namespace, name) = (calendar.namespace.clone(), calendar.name.clone());
-    let count = move || users_of(users, &namespace, &name).map(|users| users.len().to_string());
     let delete = (use_session().edits_in(&calendar.namespace) && calendar.module.is_none())
         .then(|| button(Look::Danger, None, "Delete", remove.ask(calendar)));
     view! {
@@ -83,7 +81,7 @@ fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calend
             {place_cell(&calendar.namespace)}
             <td class="wide">{mode_words(calendar.mode)}</td>
             <td class="wide">{sum(calendar)}</td>
-            <td class="number">{move || count()}<span class="card-word">" schedules"</span></td>
+            <td class="number">{grouped(calendar.schedules)}<span class="card-word">" schedules"</span></td>
             <td class="wide">{when(calendar.updated_at, None)}</td>
             <td class="actions-cell"><div class="row-actions">{delete}</div></td>
         </tr>
@@ -116,32 +114,15 @@ fn sum(calendar: &Calendar) -> String {
     if parts.is_empty() { "nothing yet".to_owned() } else { parts.join(", ") }
 }
 
-/// The schedules that use a calendar; tracked.
-fn users_of(
-    users: Load<Vec<CalendarUser>>,
-    namespace: &str,
-    name: &str,
-) -> Option<Vec<CalendarUser>> {
-    users.with(|users| {
-        let names = |user: &&CalendarUser| {
-            let is_named = user.calendars.iter().any(|calendar| calendar.name == name);
-            is_named && user.namespace == namespace
-        };
-        users.iter().filter(names).cloned().collect()
-    })
-}
-
 fn remove_form(
     calendar: &Calendar,
     remove: Asked<Calendar>,
-    users: Load<Vec<CalendarUser>>,
     loading: Loading,
 ) -> AnyView {
     let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
-    let count =
-        untrack(|| users_of(users, &calendar.namespace, &name)).map_or(0, |users| users.len());
-    let impact = match count {
+    let impact = match calendar.schedules {
         0 => "No schedule uses it.".to_owned(),
+        1 => "1 schedule uses it: this is refused until it no longer does.".to_owned(),
         count => format!("{count} schedules use it: this is refused until they no longer do."),
     };
     let fields =

@@ -5,8 +5,10 @@
 //! - `once`: values that are shown only once, and passwords for other users
 //! - `restored`: the note above a form whose earlier input was restored
 //! - `places`: where rows lie
+//! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
 
+mod acknowledgement;
 mod asked;
 mod controls;
 mod form;
@@ -14,6 +16,7 @@ mod once;
 mod places;
 mod restored;
 
+pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};

@@ -1,17 +1,20 @@
 //! Problems, by schedule and error, with their actions.
 //!
-//! A problem can be hidden until it happens again: this browser remembers when it last happened.
+//! What someone has acknowledged is folded away, and can be shown: who sees to it, with their note.
 
 use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{Dialog, Field, Look, button, live, when_relative},
+    components::{Dialog, Field, Look, button, live, when, when_relative},
     data::{Actor, Load, Loading, new_key, use_actor},
     model::{ProblemKind, WorkProblem},
-    pages::run::plain,
+    pages::{
+        kit::{Acknowledged, Asked, acknowledge_form, use_asked},
+        run::plain,
+    },
     route::Route,
-    state::{Hidden, Said, Session, use_hidden, use_session},
+    state::{Said, Session, use_session},
 };
 
 /// Number of problems that are shown at first.
@@ -23,7 +26,9 @@ struct Tools {
     session: Session,
     actor: Actor,
     loading: Loading,
-    hidden: Hidden,
+    acknowledge: Asked<WorkProblem>,
+    /// Whether acknowledged problems are shown as well.
+    shows_acknowledged: RwSignal<bool>,
     /// The schedule to pause: its id and name.
     pauses: RwSignal<Option<(String, String)>>,
     asks: RwSignal<bool>,
@@ -40,7 +45,8 @@ pub(super) fn Problems(
         session: use_session(),
         actor: use_actor(),
         loading: problems.loading,
-        hidden: use_hidden(),
+        acknowledge: use_asked(),
+        shows_acknowledged: RwSignal::new(false),
         pauses: RwSignal::new(None),
         asks: RwSignal::new(false),
         shows_all: RwSignal::new(false),
@@ -48,25 +54,28 @@ pub(super) fn Problems(
     view! {
         {live(move || problems.with(|problems| list(problems, none, tools)).unwrap_or_else(|| ().into_any()))}
         <Dialog open=tools.asks title="Pause schedule">{pause(tools)}</Dialog>
+        {tools.acknowledge.dialog("Acknowledge problem", move |problem| seen(&problem, tools))}
     }
 }
 
 fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
-    let is_hidden = |problem: &&WorkProblem| tools.hidden.is_hidden(&problem.key(), problem.last);
-    let hidden = problems.iter().filter(is_hidden).count();
+    let is_acknowledged = |problem: &&WorkProblem| problem.acknowledgement.is_some();
+    let acknowledged = problems.iter().filter(is_acknowledged).count();
+    let shows = tools.shows_acknowledged.get();
     let mut shown: Vec<&WorkProblem> =
-        problems.iter().filter(|problem| !is_hidden(problem)).collect();
-    // Problems that are still open come first.
-    shown.sort_by_key(|problem| !problem.is_open);
-    let note = (hidden > 0).then(|| {
-        let words = format!("{hidden} hidden until they happen again. ");
-        view! {
-            <p class="muted hidden-note">{words}{button(Look::Plain, None, "Show them", move || tools.hidden.clear())}</p>
-        }
-        .into_any()
+        problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
+    // Problems that are still open come first, and of those the ones that nobody sees to.
+    shown.sort_by_key(|problem| (!problem.is_open, is_acknowledged(problem)));
+    let note = (acknowledged > 0).then(|| {
+        let verb = if acknowledged == 1 { "is" } else { "are" };
+        let words = format!("{acknowledged} {verb} acknowledged. ");
+        let action = if shows { "Fold away" } else { "Show" };
+        let turn = move || tools.shows_acknowledged.update(|shows| *shows = !*shows);
+        view! { <p class="muted hidden-note">{words}{button(Look::Plain, None, action, turn)}</p> }
+            .into_any()
     });
     if shown.is_empty() {
-        return view! { <p class="empty">{none}</p>{note} }.into_any();
+        return view! { <p class="empty">{none_but(none, acknowledged)}</p>{note} }.into_any();
     }
     let more = shown.len().saturating_sub(SHOWN);
     let all = tools.shows_all.get();
@@ -81,6 +90,11 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
         .into_any()
     });
     view! { <ul class="problems">{items}</ul>{more}{note} }.into_any()
+}
+
+/// What is said where no problem is shown.
+fn none_but(none: &'static str, acknowledged: usize) -> &'static str {
+    if acknowledged == 0 { none } else { "Someone sees to all of them." }
 }
 
 fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
@@ -103,6 +117,7 @@ fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
                 <span class="muted">"since "{when_relative(problem.since, zone.clone())}", last "{when_relative(problem.last, zone)}</span>
             </div>
             <p class="problem-why">{why}</p>
+            {seen_by(problem)}
             <div class="problem-actions">{actions(problem, tools)}</div>
         </li>
     }
@@ -114,7 +129,7 @@ fn times(count: i64, one: &str, more: &str) -> String {
 }
 
 fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
-    let operates = tools.session.operates();
+    let operates = tools.session.operates_in(&problem.schedule.namespace);
     let name = problem.schedule.name.clone();
     let log = problem.last_run.as_ref().map(|run| {
         let label = format!("Log of the last run of {name}");
@@ -150,15 +165,57 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
         };
         labelled("Pause", format!("Pause {name}"), ask)
     });
-    let (key, last) = (problem.key(), problem.last);
-    let hide = labelled(
-        "Acknowledge",
-        format!("Acknowledge {name}: hidden until it happens again"),
-        move || {
-            tools.hidden.hide(&key, last);
-        },
-    );
-    view! { {log}{ledger}{rerun}{pause}{hide} }.into_any()
+    let see = operates.then(|| acknowledgement(problem, tools));
+    view! { {log}{ledger}{rerun}{pause}{see} }.into_any()
+}
+
+/// Who sees to a problem, since when, until when, and their note.
+fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
+    let seen = problem.acknowledgement.as_ref()?;
+    let until = seen.until.map(|until| view! { ", until "{when(until, None)} });
+    let note = seen.note.as_ref().map(|note| format!(": {note}"));
+    let line = view! {
+        <p class="muted" data-testid="acknowledged">
+            {format!("Acknowledged by {} ", seen.by)}{when_relative(seen.at, None)}{until}{note}
+        </p>
+    };
+    Some(line.into_any())
+}
+
+/// The button that acknowledges a problem, or takes that back.
+fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
+    let name = problem.schedule.name.clone();
+    if problem.acknowledgement.is_none() {
+        return labelled(
+            "Acknowledge",
+            format!("Acknowledge {name}"),
+            tools.acknowledge.ask(problem),
+        );
+    }
+    let (schedule, id) = (problem.schedule.id.clone(), problem.id.clone());
+    let said = format!("The problem of {name} is open again.");
+    let take_back = move || {
+        let (change, loading) = (
+            api::alerts::unacknowledge_problem(schedule.clone(), id.clone()),
+            tools.loading,
+        );
+        tools.actor.act(change, said.clone(), move |_| loading.refresh());
+    };
+    labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)
+}
+
+/// Asks who sees to a problem, and until when.
+fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
+    let what = Acknowledged {
+        name: problem.schedule.name.clone(),
+        effect: "is folded away for everyone until then. When it is over and the same happens again, it is a new \
+                 problem.",
+    };
+    let (schedule, id) = (problem.schedule.id.clone(), problem.id.clone());
+    let ask = move |note, until| {
+        api::alerts::acknowledge_problem(schedule.clone(), id.clone(), note, until)
+    };
+    acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.refresh())
 }
 
 /// A button whose accessible name says what it acts on.

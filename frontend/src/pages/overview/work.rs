@@ -41,9 +41,9 @@ pub(super) mod tests {
 
     pub(in crate::pages::overview) fn problem(schedule: &str, change: &Value) -> WorkProblem {
         let mut problem = json!({
-            "kind": "FAILING", "count": 1, "since": "2026-11-26T05:00:00Z", "last": "2026-11-26T06:00:00Z",
-            "error": "exit 1", "reason": null, "isOpen": true, "lastRun": null,
-            "schedule": { "id": schedule, "name": schedule, "timing": { "zone": "UTC" }, "pause": null },
+            "id": "p", "kind": "FAILING", "count": 1, "since": "2026-11-26T05:00:00Z", "last": "2026-11-26T06:00:00Z",
+            "error": "exit 1", "reason": null, "isOpen": true, "lastRun": null, "acknowledgement": null,
+            "schedule": { "id": schedule, "name": schedule, "namespace": "default", "timing": { "zone": "UTC" }, "pause": null },
         });
         problem.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         serde_json::from_value(problem).unwrap()

@@ -36,7 +36,7 @@ impl Errors {
     /// The error of a field, by any of its names.
     pub(super) fn of(self, names: &[&'static str]) -> Signal<Option<Failure>> {
         let names = names.to_vec();
-        self.matching(Box::new(move |field| names.contains(&field)))
+        self.matching(Box::new(move |field| names.iter().any(|name| is_of(name, field))))
     }
 
     /// The error of the expression with this number.
@@ -54,6 +54,11 @@ impl Errors {
             typed.filter(of_field).or_else(|| self.sent.get().filter(of_field))
         })
     }
+}
+
+/// Whether the control called `name` shows an error of `field`: a list shows those of its items.
+fn is_of(name: &str, field: &str) -> bool {
+    field.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
 fn failure(problem: &Problem) -> Failure {

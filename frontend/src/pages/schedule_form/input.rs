@@ -28,19 +28,18 @@ macro_rules! timing_inputs {
 
 macro_rules! target_inputs {
     ($($operation:ident),+) => {$(
-        /// `None` for an event to publish, which the form has no fields for.
-        impl From<Action> for Option<$operation::TargetInput> {
+        impl From<Action> for $operation::TargetInput {
             fn from(action: Action) -> Self {
                 use $operation::{
-                    CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput, TargetInput,
+                    CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput,
                     WorkerTargetInput,
                 };
                 let headers = |pairs: Vec<Pair>| {
                     let pairs = pairs.into_iter();
                     Some(pairs.map(|Pair { name, value }| HeaderInput { name, value }).collect())
                 };
-                Some(match action {
-                    Action::Http(http) => TargetInput::Http(HttpTargetInput {
+                match action {
+                    Action::Http(http) => Self::Http(HttpTargetInput {
                         method: http.method,
                         url: http.url,
                         headers: headers(http.headers),
@@ -54,7 +53,7 @@ macro_rules! target_inputs {
                         signing_secret: http.signing_secret,
                         client_certificate: http.client_certificate,
                     }),
-                    Action::Command(command) => TargetInput::Command(CommandTargetInput {
+                    Action::Command(command) => Self::Command(CommandTargetInput {
                         program: command.program,
                         args: command.args,
                         script: command.script,
@@ -62,15 +61,15 @@ macro_rules! target_inputs {
                         directory: command.directory,
                         user: command.user,
                     }),
-                    Action::Worker(worker) => TargetInput::Worker(WorkerTargetInput {
+                    Action::Worker(worker) => Self::Worker(WorkerTargetInput {
                         queue: worker.queue,
                         task: worker.task,
                         input: worker.input,
                         tags: Some(worker.tags),
                     }),
-                    Action::Noop(noop) => TargetInput::Noop(NoopTargetInput { note: noop.note }),
-                    Action::Publish(_) => return None,
-                })
+                    Action::Noop(noop) => Self::Noop(NoopTargetInput { note: noop.note }),
+                    Action::Publish(publish) => Self::Publish((*publish).into()),
+                }
             }
         }
     )+};
@@ -81,15 +80,12 @@ macro_rules! work_inputs {
         impl From<Work> for (Option<String>, Option<$operation::TaskInput>) {
             fn from(work: Work) -> Self {
                 match work {
-                    Work::Kept => (None, None),
                     Work::Workflow(name) => (Some(name), None),
                     Work::Task(plan) => {
                         let TaskPlan { name, action, timeout, kill_grace, retry, retry_on } = *plan;
-                        let target: Option<$operation::TargetInput> = action.into();
-                        let Some(target) = target else { return (None, None) };
                         let task = $operation::TaskInput {
                             name,
-                            target,
+                            target: action.into(),
                             timeout_seconds: timeout,
                             kill_grace_seconds: kill_grace,
                             retry: Some($operation::RetryInput {

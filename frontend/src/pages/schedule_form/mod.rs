@@ -28,6 +28,7 @@ mod input;
 mod plan;
 mod policies;
 mod preview;
+mod publish_input;
 mod target;
 mod timing;
 mod trial;

@@ -40,8 +40,6 @@ pub(super) struct TimingPlan {
 /// An existing workflow, or an inline task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Work {
-    /// Keeps the current task: the form has no fields for it.
-    Kept,
     Workflow(String),
     Task(Box<TaskPlan>),
 }
@@ -144,7 +142,6 @@ impl Draft {
 
     fn work(&self) -> Result<Work, Failure> {
         match self.task.kind.get().as_str() {
-            "publish" => Ok(Work::Kept),
             "workflow" => Ok(Work::Workflow(self.workflow.get().trim().to_owned())),
             _ => self.task.plan().map(|plan| Work::Task(Box::new(plan))),
         }

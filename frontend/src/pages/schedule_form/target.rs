@@ -17,13 +17,10 @@ const WORKFLOW: Choice = ("workflow", "An existing workflow");
 pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let fields = draft.task;
     let errors_of = FieldErrors::new(move |names| errors.of(&names));
-    let elsewhere = "It stays as it is. To change it, apply a module file or use the API, or choose another target here.";
-    let place = Place::new("", errors_of, elsewhere);
+    let place = Place::new("", errors_of);
     let kind = Memo::new(move |_| fields.kind.get());
     let rest = move || match kind.get().as_str() {
         "workflow" => workflow(draft, errors),
-        // None of its fields are sent, so its limits cannot be changed here either.
-        "publish" => ().into_any(),
         _ => limits(fields, place),
     };
     view! {

@@ -15,8 +15,7 @@ use crate::{
 /// The maximum duration of a call, in seconds.
 const LONGEST: f64 = 20.0;
 
-/// The button, and the outcome. Hidden for targets that cannot be called from here: an existing workflow, an event
-/// with settings that the form does not show, and a no-op.
+/// The button, and the outcome. Hidden for targets that cannot be called from here: an existing workflow and a no-op.
 pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> AnyView {
     let (address, actor) = (use_address(), use_actor());
     let (busy, found) = (RwSignal::new(false), RwSignal::new(None::<TestCall>));
@@ -41,7 +40,7 @@ pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> A
         });
     };
     let kind = Memo::new(move |_| draft.task.kind.get());
-    let is_hidden = move || matches!(kind.get().as_str(), "publish" | "workflow" | "noop");
+    let is_hidden = move || matches!(kind.get().as_str(), "workflow" | "noop");
     let outcome = live(move || match found.get() {
         Some(call) => outcome(&call),
         None => ().into_any(),
@@ -70,12 +69,9 @@ fn input(
     let context = serde_json::from_str(&draft.context.get_untracked())
         .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))?;
     let timeout_seconds = task.timeout.min(LONGEST);
-    let target: Option<test_call_input::TargetInput> = task.action.into();
-    let unknown =
-        || Failure::of_field("target", "This target cannot be called from here.".to_owned());
     Ok(test_call_input::TestCallInput {
         namespace,
-        target: target.ok_or_else(unknown)?,
+        target: task.action.into(),
         context: Some(context),
         timeout_seconds,
         schedule_id,

@@ -13,6 +13,9 @@ use crate::{
     pages::task_form::{Action, TaskPlan},
 };
 
+/// What the server shows instead of a secret.
+const MASK: &str = "***";
+
 /// The file, collapsed by default, updated while the user types.
 pub(super) fn panel(draft: Draft) -> AnyView {
     let text = Memo::new(move |_| {
@@ -75,8 +78,6 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     add(!plan.calendars.is_empty(), "calendars", json!(plan.calendars));
     add(plan.max_fires.is_some(), "max_fires", json!(plan.max_fires));
     match &plan.work {
-        // The form has no fields for it, and its module already declares it.
-        Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
         Work::Task(task) => add(true, "task", task_of(task)),
     }
@@ -192,10 +193,42 @@ fn target(action: &Action) -> Value {
             add(!worker.tags.is_empty(), "tags", json!(worker.tags));
         }
         Action::Noop(noop) => add(!noop.note.is_empty(), "note", json!(noop.note)),
-        // The form has no fields for it, so no plan has it.
-        Action::Publish(_) => {}
+        Action::Publish(publish) => {
+            return json!({ "publish": in_module(&json!(publish), "") });
+        }
     }
     json!({ action.kind(): keys })
+}
+
+/// An event as a module file has it: keys and constants in lower case, headers by name, without hidden values.
+fn in_module(value: &Value, key: &str) -> Value {
+    match value {
+        Value::String(text) if matches!(key, "mode" | "sasl") => json!(text.to_lowercase()),
+        Value::Array(pairs) if key == "headers" => {
+            let pairs = pairs.iter().filter(|pair| pair["value"] != MASK);
+            let pairs = pairs.filter_map(|pair| {
+                Some((pair["name"].as_str()?.to_owned(), pair["value"].clone()))
+            });
+            Value::Object(pairs.collect())
+        }
+        Value::Object(object) if key != "payload" => {
+            let shown = object.iter().filter(|(_, value)| **value != MASK);
+            shown.map(|(key, value)| (snake_case(key), in_module(value, key))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// `maxLength` as `max_length`.
+fn snake_case(key: &str) -> String {
+    let mut snake = String::new();
+    for letter in key.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
 }
 
 fn whole(seconds: i64) -> String {
@@ -253,6 +286,21 @@ mod tests {
     fn words_stand_plain_and_the_rest_is_quoted() {
         let shown = ["Europe/Berlin", "0 9 * * *", "yes", "a: b"].map(|text| scalar(&json!(text)));
         assert_eq!(shown, ["Europe/Berlin", "\"0 9 * * *\"", "\"yes\"", "\"a: b\""]);
+    }
+
+    #[test]
+    fn an_event_has_the_keys_of_a_module() {
+        let event = json!({
+            "to": { "redis": { "stream": "s", "maxLength": 9,
+                "connection": { "servers": ["a"], "password": "***" } } },
+            "event": { "mode": "BINARY", "payload": { "someKey": 1 },
+                "headers": [{ "name": "x-a", "value": "1" }, { "name": "x-b", "value": "***" }] },
+        });
+        let wanted = json!({
+            "to": { "redis": { "stream": "s", "max_length": 9, "connection": { "servers": ["a"] } } },
+            "event": { "mode": "binary", "payload": { "someKey": 1 }, "headers": { "x-a": "1" } },
+        });
+        assert_eq!(in_module(&event, ""), wanted);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::groups;
 use crate::{
     components::{QueryBar, QueryField, QueryView},
     data::{Listing, Loading},
@@ -71,6 +72,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     };
     view! {
         <button type="button" class="query-view favourites" aria-pressed=is_starred on:click=star>"Favourites"</button>
+        {groups::choice()}
         <QueryBar
             label="Search schedules"
             placeholder="report tag:billing state:failed next:<1h"

@@ -2,9 +2,11 @@
 //!
 //! - `wanted`: the filters and order in the address
 //! - `filters`: the query bar
+//! - `groups`: the list by tag or by module
 //! - `row`: a schedule in a row, with its actions
 
 mod filters;
+mod groups;
 mod row;
 mod wanted;
 
@@ -84,6 +86,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     view! {
         {head.view()}
         {filters::bar(schedules)}
+        {groups::list()}
         {live(move || bulk())}
         <AsyncView
             loading=schedules.load.loading

@@ -1,4 +1,8 @@
 //! Secrets of a namespace: names, never values.
+//!
+//! - `users`: what names a secret
+
+mod users;
 
 use leptos::prelude::*;
 
@@ -42,7 +46,7 @@ pub(crate) fn Secrets() -> impl IntoView {
             is_empty=Signal::derive(move || secrets.list.is_empty())
             empty=|| empty("No secret yet", "Passwords, tokens and keys that tasks need. Administrators of the namespace set them.")
         >
-            {table("Secrets", "table", headings(), rows(secrets.list, move |row| line(row, change, remove)))}
+            {table("Secrets", "table", headings(), rows(secrets.list, move |row| line(row, namespace, change, remove)))}
             {pager(secrets.beside(), "secrets", move |to| place.set(to))}
         </AsyncView>
         <Dialog open=new title="New secret">{set_form(None, new, namespace, loading)}</Dialog>
@@ -57,12 +61,18 @@ fn headings() -> Vec<Heading> {
         heading("Value", "wide"),
         heading("Set", ""),
         heading("By", "wide"),
+        heading("Used by", "wide"),
         heading("Sealed with", "wide"),
         silent_heading("Actions"),
     ]
 }
 
-fn line(row: &Secret, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
+fn line(
+    row: &Secret,
+    namespace: Memo<String>,
+    change: Asked<Secret>,
+    remove: Asked<Secret>,
+) -> AnyView {
     let actions = kit::administers().then(|| {
         view! {
             {button(Look::Plain, None, "New value", change.ask(row))}
@@ -76,6 +86,7 @@ fn line(row: &Secret, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
             <td class="wide muted">{format!("version {}", row.version)}</td>
             <td>{when_relative(row.updated_at, None)}</td>
             <td class="wide">{row.set_by.clone()}</td>
+            <td class="wide">{users::first(&row.used_by, &namespace.get_untracked())}</td>
             <td class="wide"><code>{row.key_id.clone()}</code></td>
             <td class="actions-cell"><div class="row-actions">{actions}</div></td>
         </tr>
@@ -128,6 +139,7 @@ fn remove_form(
     let name = row.name.clone();
     let fields = view! {
         <p>"Attempts at tasks that use "<code>{format!("{{{{ secrets.{name} }}}}")}</code>" fail from now on. The value is gone for good."</p>
+        {users::all(&row.used_by, &namespace.get_untracked())}
     };
     let plan = move |_| {
         let ask = api::settings::delete_secret(namespace.get_untracked(), name.clone());

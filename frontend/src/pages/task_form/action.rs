@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::event::PublishAction;
 use crate::model::{HttpAnswer, Pair, Retry};
 
 /// A task that is ready to be sent, without its place in a workflow.
@@ -23,8 +24,7 @@ pub(in crate::pages) struct TaskPlan {
 pub(in crate::pages) enum Action {
     Http(HttpAction),
     Command(CommandAction),
-    /// Brokers have many settings of their own: they are passed on unchanged.
-    Publish(Value),
+    Publish(Box<PublishAction>),
     Worker(WorkerAction),
     Noop(NoopAction),
 }

@@ -4,7 +4,10 @@ use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::action::{Action, HttpAction, TaskPlan};
+use super::{
+    action::{Action, HttpAction, TaskPlan},
+    event_fields::EventFields,
+};
 use crate::{
     model::{Backoff, HttpAnswer, Pair, Target, Task},
     time::decimal,
@@ -16,7 +19,7 @@ type Text = RwSignal<String>;
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) name: Text,
-    /// `command`, `http`, `worker` or `noop`; `publish` for an event, which the form has no fields for.
+    /// `command`, `http`, `publish`, `worker` or `noop`.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
     /// One per line.
@@ -45,6 +48,7 @@ pub(in crate::pages) struct TaskFields {
     /// Separated by commas.
     pub(in crate::pages) worker_tags: Text,
     pub(in crate::pages) idle_note: Text,
+    pub(in crate::pages) event: EventFields,
     pub(in crate::pages) timeout: Text,
     pub(in crate::pages) kill_grace: Text,
     pub(in crate::pages) attempts: Text,
@@ -54,7 +58,7 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) spread: Text,
     /// Separated by commas.
     pub(in crate::pages) retry_on: Text,
-    /// JSON: the settings of the target that no field shows.
+    /// JSON: the settings of an HTTP request that no field shows.
     pub(in crate::pages) rest: Text,
 }
 
@@ -95,6 +99,7 @@ impl TaskFields {
             input: text(""),
             worker_tags: text(""),
             idle_note: text(""),
+            event: EventFields::new(),
             timeout: text("300"),
             kill_grace: text("10"),
             attempts: text("1"),
@@ -107,9 +112,9 @@ impl TaskFields {
         }
     }
 
-    /// Every text except the secret, each with a name.
-    pub(in crate::pages) fn texts(&self) -> [(&'static str, Text); 28] {
-        [
+    /// Every text except the secrets, each with a name.
+    pub(in crate::pages) fn texts(&self) -> Vec<(&'static str, Text)> {
+        let own = [
             ("task_name", self.name),
             ("kind", self.kind),
             ("program", self.program),
@@ -138,7 +143,14 @@ impl TaskFields {
             ("spread", self.spread),
             ("retry_on", self.retry_on),
             ("rest", self.rest),
-        ]
+        ];
+        own.into_iter().chain(self.event.texts()).collect()
+    }
+
+    /// The texts that [`texts`](Self::texts) leaves out.
+    pub(in crate::pages) fn secrets(&self) -> [Text; 4] {
+        let [password, secret_key, session_token] = self.event.secrets();
+        [self.secret, password, secret_key, session_token]
     }
 
     /// Fills the fields from a task of the server.
@@ -178,7 +190,7 @@ impl TaskFields {
                 self.directory.set(text(&command.directory));
                 self.user.set(text(&command.user));
             }
-            Action::Publish(publish) => self.rest.set(publish.to_string()),
+            Action::Publish(publish) => self.event.set(publish),
             Action::Worker(worker) => {
                 self.queue.set(worker.queue.clone());
                 self.job.set(worker.task.clone());
@@ -215,7 +227,7 @@ impl TaskFields {
     }
 }
 
-fn lines(pairs: &[Pair], apart: &str) -> String {
+pub(super) fn lines(pairs: &[Pair], apart: &str) -> String {
     let lines = pairs.iter().map(|pair| format!("{}{apart}{}", pair.name, pair.value));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -2,18 +2,23 @@
 //! each task.
 //!
 //! - `fields`: the fields, as text
+//! - `event`, `event_fields`, `event_sections`: the same of an event for a broker
 //! - `action`: what a task does, in the shape that the API accepts (pure)
 //! - `reading`: parses the fields into values, or reports the field that cannot be parsed
 //! - `sections`: the fields on the page, for each kind of target
 //! - `refusal`: moves to the field that was refused
 
 mod action;
+mod event;
+mod event_fields;
+mod event_sections;
 mod fields;
 mod reading;
 mod refusal;
 mod sections;
 
 pub(super) use action::{Action, NoopAction, TaskPlan};
+pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
 pub(super) use reading::{given, number, split, whole};
 pub(super) use refusal::{refusal, show_wrong_field};

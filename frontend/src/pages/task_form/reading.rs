@@ -2,13 +2,13 @@
 //! read is tracked.
 
 use leptos::prelude::*;
-use serde_json::Value;
 
 use super::{
     action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan, WorkerAction},
+    event::{BrokerAction, EventAction, NatsAction, PublishAction},
     fields::{HttpRest, TaskFields},
 };
-use crate::model::{Backoff, Command, Failure, Http, HttpAnswer, Pair, Retry, Target};
+use crate::model::{Backoff, Command, Failure, Http, HttpAnswer, Pair, Publish, Retry, Target};
 
 /// The text, unless it is blank.
 pub(in crate::pages) fn given(text: RwSignal<String>) -> Option<String> {
@@ -37,7 +37,7 @@ pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
 }
 
 /// Lines of a name and a value each.
-fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
+pub(super) fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
         .map(|line| match line.split_once(apart) {
@@ -83,7 +83,7 @@ impl TaskFields {
             "worker" => self.worker().map(Action::Worker),
             "noop" => Ok(Action::Noop(NoopAction { note: self.idle_note.get() })),
             "publish" => {
-                Ok(Action::Publish(serde_json::from_str(&self.rest.get()).unwrap_or(Value::Null)))
+                self.event.action().map(|publish| Action::Publish(Box::new(publish)))
             }
             _ => self.command().map(Action::Command),
         }
@@ -146,7 +146,7 @@ impl Action {
         match target {
             Target::Http(http) => Self::Http(HttpAction::of(http)),
             Target::Command(command) => Self::Command(CommandAction::of(command)),
-            Target::Publish(publish) => Self::Publish(publish.input.clone()),
+            Target::Publish(publish) => Self::publish(publish),
             Target::Worker(worker) => Self::Worker(WorkerAction {
                 queue: worker.queue.clone(),
                 task: worker.task.clone(),
@@ -155,6 +155,17 @@ impl Action {
             }),
             Target::Noop(noop) => Self::Noop(NoopAction { note: noop.note.clone() }),
         }
+    }
+}
+
+impl Action {
+    /// A setting that this console does not know cannot be kept: the fields are empty then, and the server refuses them.
+    fn publish(publish: &Publish) -> Self {
+        let read = serde_json::from_value(publish.input.clone());
+        Self::Publish(Box::new(read.unwrap_or_else(|_| PublishAction {
+            to: BrokerAction::Nats(NatsAction::default()),
+            event: EventAction::default(),
+        })))
     }
 }
 

@@ -2,16 +2,17 @@
 
 use leptos::prelude::*;
 
-use super::fields::TaskFields;
+use super::{event_sections::publish, fields::TaskFields};
 use crate::{
     components::{Choice, Field, live},
     model::Failure,
 };
 
-/// The kinds of target that the form has fields for.
-const KINDS: [Choice; 4] = [
+/// The kinds of target.
+const KINDS: [Choice; 5] = [
     ("command", "Command"),
     ("http", "HTTP request"),
+    ("publish", "Event for a broker"),
     ("worker", "Job for a worker"),
     ("noop", "Nothing, a rehearsal"),
 ];
@@ -44,22 +45,16 @@ impl FieldErrors {
     }
 }
 
-/// The surroundings of one task's fields: the prefix of their ids, their errors, and what is shown instead of the
-/// fields for kinds without any.
+/// The surroundings of one task's fields: the prefix of their ids, and their errors.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct Place {
     pub(in crate::pages) prefix: StoredValue<String>,
     pub(in crate::pages) errors: FieldErrors,
-    pub(in crate::pages) elsewhere: &'static str,
 }
 
 impl Place {
-    pub(in crate::pages) fn new(
-        prefix: impl Into<String>,
-        errors: FieldErrors,
-        elsewhere: &'static str,
-    ) -> Self {
-        Self { prefix: StoredValue::new(prefix.into()), errors, elsewhere }
+    pub(in crate::pages) fn new(prefix: impl Into<String>, errors: FieldErrors) -> Self {
+        Self { prefix: StoredValue::new(prefix.into()), errors }
     }
 
     pub(in crate::pages) fn id(self, name: &str) -> String {
@@ -86,6 +81,7 @@ pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice])
         "target.command",
         "target.http",
         "target.noop",
+        "target.publish",
         "target.worker",
     ]);
     let wrong = move || whole.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
@@ -122,7 +118,7 @@ pub(in crate::pages) fn target_fields(fields: TaskFields, place: Place) -> AnyVi
         "noop" => place
             .field("idle-note", "Note for the log", fields.idle_note, "target.noop.note")
             .text(),
-        "publish" => view! { <p>"It publishes to a broker. "{place.elsewhere}</p> }.into_any(),
+        "publish" => publish(fields.event, place),
         _ => ().into_any(),
     })
 }

@@ -89,14 +89,32 @@ impl Alert {
         self.0.told_at.map(Into::into)
     }
 
-    /// When it was acknowledged.
-    async fn acknowledged_at(&self) -> Option<Instant> {
-        self.0.acknowledged_at.map(Into::into)
+    /// When it was acknowledged; null if it was not, or is no longer.
+    async fn acknowledged_at(&self, cx: &Context<'_>) -> Option<Instant> {
+        self.acknowledged(cx)?.acknowledged_at.map(Into::into)
     }
 
     /// Who acknowledged it.
-    async fn acknowledged_by(&self) -> Option<&str> {
-        self.0.acknowledged_by.as_deref()
+    async fn acknowledged_by(&self, cx: &Context<'_>) -> Option<&str> {
+        self.acknowledged(cx)?.acknowledged_by.as_deref()
+    }
+
+    /// What they noted.
+    async fn acknowledged_note(&self, cx: &Context<'_>) -> Option<&str> {
+        self.acknowledged(cx)?.acknowledged_note.as_deref()
+    }
+
+    /// When the acknowledgement ends; null if it lasts as long as the alert.
+    async fn acknowledged_until(&self, cx: &Context<'_>) -> Option<Instant> {
+        self.acknowledged(cx)?.acknowledged_until.map(Into::into)
+    }
+}
+
+impl Alert {
+    /// The row, if it is acknowledged now.
+    fn acknowledged(&self, cx: &Context<'_>) -> Option<&Model> {
+        let now = cx.commands().clock.now();
+        notes::is_acknowledged(&self.0, now.into()).then_some(&self.0)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, scalar::Instant},
-    commands::{Call, Muting},
+    commands::{Acknowledging, Call, Muting},
 };
 
 /// Mutations of alerts, rules and channels.
@@ -128,16 +128,36 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// Acknowledges an alert. It stays open, and its end is still reported.
+    /// Acknowledges an alert. It stays open, and its end is still reported; its beginning is not, if
+    /// it was not yet. With `until`, the acknowledgement ends at that instant, within 90 days, and an
+    /// alert that is still open is reported again.
     async fn acknowledge_alert(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "For those who see it next.")] note: Option<String>,
+        #[graphql(desc = "As long as the alert is open, if absent.")] until: Option<Instant>,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertPayload> {
+        let right = cx.operator()?;
+        let until = until.map(|until| until.0);
+        let arguments = json!([id, note, until]).to_string();
+        let call = Call::new("acknowledgeAlert", &arguments, idempotency_key)?;
+        let given = Acknowledging { note, until };
+        let id = cx.commands().acknowledge_alert(&right, id, &given, &call).await?;
+        AlertPayload::of(cx, id).await
+    }
+
+    /// Takes the acknowledgement of an alert back.
+    async fn unacknowledge_alert(
         &self,
         cx: &Context<'_>,
         id: Uuid,
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;
-        let call = Call::new("acknowledgeAlert", &json!([id]).to_string(), idempotency_key)?;
-        let id = cx.commands().acknowledge_alert(&right, id, &call).await?;
+        let call = Call::new("unacknowledgeAlert", &json!([id]).to_string(), idempotency_key)?;
+        let id = cx.commands().unacknowledge_alert(&right, id, &call).await?;
         AlertPayload::of(cx, id).await
     }
 

@@ -58,7 +58,7 @@ impl ReadingFleet {
         Shard::all(cx).await
     }
 
-    /// The health of one namespace, or of all.
+    /// The health of one namespace, or of all that the caller may see.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
         cx.viewer()?;

@@ -9,9 +9,8 @@ use crate::{
         context::Ask,
         deleted::{self, DeletedSchedule},
         error::Result,
-        filters::{ScheduleFilter, sought},
+        filters::ScheduleFilter,
         page::{Connection, DECLARED, Paging, connection, cost, search_cost},
-        people::settings::favourites,
         resume::ResumePreview,
         scalar::Instant,
         schedule::Schedule,
@@ -19,8 +18,7 @@ use crate::{
         timing::{self, PREVIEW, SchedulePreview, TimingInput, TimingWarning, preview_cost},
     },
     commands::CommandError,
-    search::List,
-    store::{reads, schedules},
+    store::schedules,
 };
 
 /// Queries of schedules, and previews of what they would do.
@@ -53,13 +51,7 @@ impl ReadingSchedules {
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
-        let filter = filter.unwrap_or_default();
-        let favourite = filter.favourite;
-        let mut filter: reads::schedules::Filter = filter.into();
-        if let Some(is_in) = favourite {
-            filter.among = Some((favourites(cx).await?, is_in));
-        }
-        filter.search = sought(cx, &within, List::Schedules, search)?;
+        let filter = filter.unwrap_or_default().narrowed(cx, &within, search).await?;
         let paging = Paging { first, after, last, before };
         schedules_page(cx, &within, &filter, sort, paging).await
     }

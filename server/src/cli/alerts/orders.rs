@@ -13,6 +13,12 @@ pub(super) struct Ack {
     server: Server,
     /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
+    /// For those who see it next
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Until when, within 90 days; an alert still open then is reported again
+    #[arg(long, value_name = "WHEN", value_parser = future)]
+    until: Option<DateTime<Utc>>,
     #[command(flatten)]
     why: Why,
     /// Answer as JSON
@@ -83,8 +89,10 @@ pub(super) struct Test {
     why: Why,
 }
 
-const ACK: &str = "mutation ($id: UUID!) {
-    done: acknowledgeAlert(id: $id) { alert { id kind subject acknowledgedBy endedAt } }
+const ACK: &str = "mutation ($id: UUID!, $note: String, $until: DateTime) {
+    done: acknowledgeAlert(id: $id, note: $note, until: $until) {
+        alert { id kind subject acknowledgedBy acknowledgedNote acknowledgedUntil endedAt }
+    }
 }";
 const MUTE: &str = "mutation ($id: UUID!, $until: DateTime, $reason: String!) {
     done: muteAlertRule(id: $id, until: $until, reason: $reason) {
@@ -100,7 +108,7 @@ const TEST: &str = "mutation ($id: UUID!) {
 
 impl Ack {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let asked = json!({ "id": self.alert });
+        let asked = json!({ "id": self.alert, "note": self.note, "until": self.until });
         let done = self.server.order("acknowledge the alert", ACK, asked, &self.why).await?;
         let alert = &done["done"]["alert"];
         if self.json {

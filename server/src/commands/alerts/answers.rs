@@ -3,41 +3,10 @@ use uuid::Uuid;
 use crate::{
     access::Operator,
     commands::{Call, CommandError, Commands, audit::Entry},
-    store::alerts::{notes, outbox},
+    store::alerts::outbox,
 };
 
 impl Commands {
-    /// Acknowledges an alert. It stays open, and its end is reported.
-    pub async fn acknowledge_alert(
-        &self,
-        right: &Operator,
-        id: Uuid,
-        call: &Call,
-    ) -> Result<Uuid, CommandError> {
-        let tx = self.store.begin().await?;
-        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            return Ok(earlier);
-        }
-        let row = notes::lock(&tx, id).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("alert", id))?;
-        right.permit().over(row.namespace_id, "alert", id)?;
-        if row.acknowledged_at.is_none() {
-            let now = self.clock.now().into();
-            notes::acknowledge(&tx, id, &right.who().name, now).await?;
-            let entry = Entry {
-                action: "alert.acknowledge",
-                namespace: Some(row.namespace_id),
-                subject_id: Some(id),
-                subject: &row.subject,
-                ..Entry::default()
-            };
-            self.audit(&tx, right.who(), entry).await?;
-        }
-        self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
-        Ok(id)
-    }
-
     /// Sends again a message that was given up on.
     pub async fn retry_notification(
         &self,

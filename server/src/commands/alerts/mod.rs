@@ -9,8 +9,10 @@
 //! - `rules`: create, change, delete; `rule_rows`: the same within a transaction; `muting`: mute;
 //!   `aftermath`: cleaning up their alerts
 //! - `given`: checks the input of either
-//! - `answers`: acknowledging alerts, sending messages once more
+//! - `acknowledgements`: acknowledging alerts, and problems of schedules
+//! - `answers`: sending messages once more
 
+mod acknowledgements;
 mod aftermath;
 mod answers;
 mod channel_rows;
@@ -21,6 +23,7 @@ mod rule_rows;
 mod rules;
 mod trial;
 
+pub use acknowledgements::{AcknowledgedProblem, Acknowledging};
 pub(super) use aftermath::Aftermath;
 pub(super) use channel_rows::Draft;
 pub use channels::{ChannelEdit, NewChannel, SavedChannel};

@@ -19,6 +19,7 @@ use crate::{
             canary::Canary,
             health::{Figures, Scope, figures},
             placement,
+            within::Within,
         },
         workers::queues::{self, Unserved},
     },
@@ -67,18 +68,17 @@ pub async fn examine(
     let now = Timestamp::from(clock.now());
     let mut checks = vec![writes(store.refusing()), cluster.clock_steps(clock).into()];
     checks.extend(judge(&figures(store, scope, now).await?, limits));
-    if scope.namespace.is_none() && scope.tag.is_none() {
+    let is_all = scope.within == Within::All && scope.tag.is_none();
+    if is_all {
         checks.extend(sings(store.canary().await?, now, limits));
-    }
-    if scope.namespace.is_none() && scope.tag.is_none() {
         checks.push(saturation::check(store, clock, cluster.places(), limits).await?);
     }
     checks.extend(claims(&cluster.refused()));
-    if scope.namespace.is_none() && scope.tag.is_none() {
+    if is_all {
         checks.extend(brokers(&cluster.brokers()));
     }
     if scope.tag.is_none() {
-        checks.push(unserved(&queues_without_worker(store, scope.namespace, now).await?));
+        checks.push(unserved(&queues_without_worker(store, &scope.within, now).await?));
     }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
@@ -158,11 +158,11 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
 /// The queues in which jobs have waited for a minute without a worker that may take them.
 pub async fn queues_without_worker(
     store: &Store,
-    namespace: Option<Uuid>,
+    within: &Within,
     now: Timestamp,
 ) -> Result<Vec<Unserved>, StoreError> {
     let ago = |span: TimeDelta| Timestamp::from(now.utc() - span);
-    queues::without_worker(store, namespace, now, ago(UNSERVED), ago(SILENT)).await
+    queues::without_worker(store, within, now, ago(UNSERVED), ago(SILENT)).await
 }
 
 /// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes;

@@ -8,10 +8,11 @@
 //! - `sealed`: channels by the key that encrypts their secrets
 //! - `feeds`: failures since a cursor; `standing`: whether they persist
 //! - `past`: failures of the past
-//! - `notes`: the alerts
+//! - `notes`: the alerts; `acknowledgements`: problems that a person has acknowledged
 //! - `pings`: calls to the watchdogs of schedules
 //! - `outbox`: the messages; `sendings`: the results of the latest ones
 
+pub mod acknowledgements;
 pub mod channels;
 pub mod feeds;
 pub mod notes;

@@ -184,7 +184,8 @@ pub async fn go_on(
     Ok(())
 }
 
-/// Ends alerts. An alert that did not last for its grace period is removed.
+/// Ends alerts. An alert that did not last for its grace period is removed. One whose beginning was
+/// to be reported once more, after an acknowledgement, only has its end reported.
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
@@ -198,7 +199,8 @@ pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Resu
               (SELECT a.id FROM v JOIN alert a ON a.id = v.id WHERE a.tell_at > v.ended_at)";
         tx.execute_raw(ended().statement(store.dialect(), unripe, vec![])).await?;
         let over = "UPDATE alert SET ended_at = v.ended_at, \
-            tell_at = coalesce(alert.tell_at, v.tell_at) \
+            tell_at = CASE WHEN alert.told_at IS NULL THEN coalesce(alert.tell_at, v.tell_at) \
+              ELSE v.tell_at END \
             FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL";
         tx.execute_raw(ended().statement(store.dialect(), over, vec![])).await?;
     }
@@ -240,7 +242,12 @@ pub async fn telling(
     now: Timestamp,
     limit: u64,
 ) -> Result<(Vec<Model>, Vec<Counted>), StoreError> {
-    let was_told = || Expr::cust("CASE WHEN alert.told_at IS NULL THEN 0 ELSE 1 END");
+    // A beginning may be reported twice: again after an acknowledgement.
+    let was_told = || {
+        Expr::cust(
+            "CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END",
+        )
+    };
     let first = ripe(rule, now).limit(limit);
     let counts = Entity::find()
         .filter(Column::Id.in_subquery(ripe_keys(rule, now)))
@@ -285,20 +292,64 @@ pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError>
     Ok(Entity::find_by_id(id).one(store.read()).await?)
 }
 
-/// Records who acknowledged an alert.
+/// The acknowledgement of an alert.
+#[derive(Clone, Debug)]
+pub struct Acknowledgement {
+    /// When it was acknowledged.
+    pub at: Timestamp,
+    /// Who acknowledged it.
+    pub by: String,
+    /// What they noted.
+    pub note: Option<String>,
+    /// When the acknowledgement ends; `None` if it lasts as long as the alert.
+    pub until: Option<Timestamp>,
+    /// Whether the beginning is reported when the acknowledgement ends.
+    pub tells_again: bool,
+}
+
+/// Records who acknowledged an alert. The beginning of an open one is no longer reported, or only
+/// when the acknowledgement ends; its end is reported as that of any other.
 pub async fn acknowledge<C: ConnectionTrait>(
     tx: &C,
-    id: Uuid,
-    by: &str,
-    at: Timestamp,
+    row: &Model,
+    given: Acknowledgement,
 ) -> Result<(), StoreError> {
-    Entity::update_many()
+    let Acknowledgement { at, by, note, until, tells_again } = given;
+    let mut update = Entity::update_many()
         .col_expr(Column::AcknowledgedAt, Expr::value(at.0))
         .col_expr(Column::AcknowledgedBy, Expr::value(by))
-        .filter(Column::Id.eq(id))
-        .exec(tx)
-        .await?;
+        .col_expr(Column::AcknowledgedNote, Expr::value(note))
+        .col_expr(Column::AcknowledgedUntil, Expr::value(until.map(|until| until.0)));
+    if row.ended_at.is_none() {
+        let tell_at = until.filter(|_| tells_again).map(|until| until.0);
+        let told = Expr::col(Column::ToldAt).if_null(Expr::val(at.0));
+        update = update
+            .col_expr(Column::ToldAt, told)
+            .col_expr(Column::TellAt, Expr::value(tell_at));
+    }
+    update.filter(Column::Id.eq(row.id)).exec(tx).await?;
     Ok(())
+}
+
+/// Takes an acknowledgement back.
+pub async fn unacknowledge<C: ConnectionTrait>(tx: &C, row: &Model) -> Result<(), StoreError> {
+    let mut update = Entity::update_many()
+        .col_expr(Column::AcknowledgedAt, Expr::value(Option::<i64>::None))
+        .col_expr(Column::AcknowledgedBy, Expr::value(Option::<String>::None))
+        .col_expr(Column::AcknowledgedNote, Expr::value(Option::<String>::None))
+        .col_expr(Column::AcknowledgedUntil, Expr::value(Option::<i64>::None));
+    if row.ended_at.is_none() {
+        update = update.col_expr(Column::TellAt, Expr::value(Option::<i64>::None));
+    }
+    update.filter(Column::Id.eq(row.id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Whether an alert is acknowledged at that time.
+pub fn is_acknowledged(row: &Model, now: Timestamp) -> bool {
+    // An alert that ended while it was acknowledged stays so.
+    let at = row.ended_at.unwrap_or(now);
+    row.acknowledged_at.is_some() && row.acknowledged_until.is_none_or(|until| until > at)
 }
 
 /// A page of the alerts, newest first.

@@ -6,15 +6,15 @@ use entity::{
     calendar_version, schedule,
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    Select, Set,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, Select, Set,
     sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
 use crate::store::{
-    Dialect, Page, StoreError, Window,
-    db::{lookups::lookups, within::Within},
+    Dialect, Page, Store, StoreError, Window,
+    db::{bulk::Bulk, lookups::lookups, within::Within},
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
@@ -228,6 +228,56 @@ pub async fn keys_of_users<C: ConnectionTrait>(
     }
     Ok(query.into_tuple().all(connection).await?)
 }
+
+/// How many schedules that are not deleted refer to each of these calendars; those without any are
+/// left out.
+pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        word: String,
+        users: i64,
+    }
+    let each = if store.dialect().is_postgres() {
+        "CROSS JOIN LATERAL jsonb_array_elements_text(s.calendars) AS k(value)"
+    } else {
+        "CROSS JOIN json_each(s.calendars) k"
+    };
+    let sql = format!(
+        "SELECT k.value AS word, count(*) AS users FROM schedule s {each} \
+           WHERE s.namespace_id IN \
+               (SELECT c.namespace_id FROM v JOIN calendar c ON c.id = v.id) \
+             AND s.calendars IS NOT NULL AND s.deleted_at IS NULL \
+             AND k.value IN (SELECT word FROM v) \
+           GROUP BY k.value"
+    );
+    let statement = Bulk::default()
+        .uuid("id", ids.iter().copied())
+        .text("word", ids.iter().map(Uuid::to_string))
+        .statement(store.dialect(), &sql, vec![]);
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let counted = |row: Row| Some((row.word.parse().ok()?, row.users));
+    Ok(rows.into_iter().filter_map(counted).collect())
+}
+
+/// The calendars with that name that are not deleted: one a namespace.
+pub async fn keys_named<C: ConnectionTrait>(
+    connection: &C,
+    within: &Within,
+    name: &str,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .filter(within.holds(Column::NamespaceId))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Id)
+        .limit(MAX_NAMED);
+    Ok(query.into_tuple().all(connection).await?)
+}
+
+/// Maximum number of calendars of one name, over all namespaces, in a filter.
+const MAX_NAMED: u64 = 1_000;
 
 fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {
     let placeholder = if dialect.is_postgres() { "$1" } else { "?" };

@@ -13,5 +13,6 @@ pub mod modules;
 pub mod namespaces;
 pub mod quotas;
 pub mod schedules;
+pub mod secret_users;
 pub mod secrets;
 pub mod workflows;

@@ -2,13 +2,13 @@
 
 use entity::namespace;
 use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, QueryFilter, QuerySelect, QueryTrait,
+    ColumnTrait, Condition, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Value,
     sea_query::SelectStatement,
 };
 use uuid::Uuid;
 
 /// The namespaces from which a list is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Within {
     /// This namespace.
     One(Uuid),
@@ -45,6 +45,24 @@ impl Within {
         match self {
             Self::One(_) | Self::Some(_) => self.holds(namespace),
             Self::All => Condition::all().add(namespace.in_subquery(self.keys())),
+        }
+    }
+
+    /// What a column of namespaces is compared with in a statement, whose values get the keys; `None`
+    /// for all namespaces.
+    pub(in crate::store) fn compared(&self, values: &mut Vec<Value>) -> Option<String> {
+        let mut bound = |id: &Uuid| {
+            values.push((*id).into());
+            format!("${}", values.len())
+        };
+        match self {
+            Self::One(id) => Some(format!("= {}", bound(id))),
+            Self::Some(ids) if ids.is_empty() => Some("IN (NULL)".to_owned()),
+            Self::Some(ids) => {
+                let all: Vec<String> = ids.iter().map(bound).collect();
+                Some(format!("IN ({})", all.join(", ")))
+            }
+            Self::All => None,
         }
     }
 

@@ -2,17 +2,24 @@
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
-use uuid::Uuid;
 
+use super::within::Within;
 use crate::store::{Store, StoreError};
 
-/// The scope of the figures. A field that is `None` does not narrow it.
-#[derive(Clone, Debug, Default)]
+/// The scope of the figures.
+#[derive(Clone, Debug)]
 pub struct Scope {
-    /// Only schedules of this namespace.
-    pub namespace: Option<Uuid>,
-    /// Only schedules with this tag.
+    /// Only schedules of these namespaces.
+    pub within: Within,
+    /// Only schedules with this tag; `None` does not narrow the scope.
     pub tag: Option<String>,
+}
+
+impl Default for Scope {
+    /// All schedules.
+    fn default() -> Self {
+        Self { within: Within::All, tag: None }
+    }
 }
 
 /// The figures.
@@ -39,10 +46,8 @@ pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
     let mut values: Vec<Value> = vec![tag.clone().into()];
-    let within = scope.namespace.map_or("", |namespace| {
-        values.push(namespace.into());
-        " AND s.namespace_id = $2"
-    });
+    let within = scope.within.compared(&mut values);
+    let within = within.map(|home| format!(" AND s.namespace_id {home}")).unwrap_or_default();
     let sql = format!(
         "SELECT 1 AS found FROM schedule s WHERE s.deleted_at IS NULL{within} AND {has} LIMIT 1"
     );
@@ -55,9 +60,8 @@ pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Fig
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
     let mut of_schedule = String::new();
-    if let Some(namespace) = scope.namespace {
-        values.push(namespace.into());
-        of_schedule.push_str(&format!(" AND s.namespace_id = ${}", values.len()));
+    if let Some(home) = scope.within.compared(&mut values) {
+        of_schedule.push_str(&format!(" AND s.namespace_id {home}"));
     }
     if let Some(tag) = &scope.tag {
         values.push(tag.clone().into());

@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::health::HOUR_MS;
+use super::{health::HOUR_MS, within::Within};
 use crate::store::{Store, StoreError};
 
 /// A figure that counts rows of schedules.
@@ -37,12 +37,14 @@ pub struct Cause {
 pub async fn causes(
     store: &Store,
     counted: Counted,
-    namespace: Option<Uuid>,
+    within: &Within,
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<Cause>, StoreError> {
     let hour_ago = now.0 - HOUR_MS;
-    let home = if namespace.is_some() { "= $2" } else { "IN (SELECT id FROM namespace)" };
+    let mut values = vec![limit.into()];
+    let home = within.compared(&mut values);
+    let home = home.unwrap_or_else(|| "IN (SELECT id FROM namespace)".to_owned());
     let column = match counted {
         // An index contains them by namespace and end.
         Counted::Failed => "namespace_id".to_owned(),
@@ -97,8 +99,6 @@ pub async fn causes(
          FROM {table} WHERE {which} AND {column} {home} AND {id} IS NOT NULL \
          GROUP BY {id} ORDER BY {order} LIMIT $1"
     );
-    let mut values = vec![limit.into()];
-    values.extend(namespace.map(Into::into));
     let statement = store.dialect().statement(sql, values);
     Ok(Cause::find_by_statement(statement).all(store.read()).await?)
 }

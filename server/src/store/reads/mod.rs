@@ -3,7 +3,7 @@
 //! Every list has a limit and a key order; every batch answers for many keys with one statement, so
 //! a page needs the same number of statements however long it is.
 //!
-//! - `schedules`: the list with its filters
+//! - `schedules`: the list with its filters; `schedule_groups`: the same counted by tag or module
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
 //! - `sorted`: pages in the order of a number
 //! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
@@ -37,6 +37,7 @@ pub mod placement;
 pub mod problems;
 pub mod run_series;
 pub mod runs;
+pub mod schedule_groups;
 pub mod schedule_stats;
 pub mod schedules;
 pub mod search;

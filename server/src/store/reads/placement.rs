@@ -57,9 +57,8 @@ pub async fn waiting(
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into()];
     let mut narrowed = String::new();
-    if let Some(namespace) = scope.namespace {
-        values.push(namespace.into());
-        narrowed.push_str(&format!(" AND run.namespace_id = ${}", values.len()));
+    if let Some(home) = scope.within.compared(&mut values) {
+        narrowed.push_str(&format!(" AND run.namespace_id {home}"));
     }
     if let Some(tag) = &scope.tag {
         values.push(tag.clone().into());

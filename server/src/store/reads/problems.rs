@@ -8,10 +8,11 @@ use entity::{
     run,
 };
 use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+    ActiveEnum, ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
     QueryTrait, sea_query::Expr,
 };
-use uuid::Uuid;
+use sha2::{Digest, Sha256};
+use uuid::{Builder, Uuid};
 
 use super::{runs::ended_badly, within::Within};
 use crate::store::{Store, StoreError, db::bulk::Bulk};
@@ -52,6 +53,25 @@ pub enum What {
         /// The reason.
         reason: Reason,
     },
+}
+
+impl Problem {
+    /// A key for the schedule and what its failures have in common. It is the same for as long as
+    /// the same thing goes wrong, and reveals nothing of the error.
+    pub fn key(&self) -> Uuid {
+        let (kind, text) = match &self.what {
+            What::Failing { error, .. } => ("failing", error.clone()),
+            What::Losing { reason } => ("losing", reason.to_value()),
+        };
+        let mut hash = Sha256::new();
+        for part in [self.schedule_id.as_bytes(), kind.as_bytes(), text.as_bytes()] {
+            hash.update(part);
+            hash.update([0]);
+        }
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+        Builder::from_custom_bytes(bytes).into_uuid()
+    }
 }
 
 /// The problems since then, latest first.
@@ -212,7 +232,7 @@ pub async fn over(store: &Store, problems: &[Problem]) -> Result<HashSet<i64>, S
                 "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM fire \
                    WHERE fire.schedule_id = v.id AND fire.scheduled_at > v.last \
                      AND fire.verdict = {0})",
-                vec![sea_orm::ActiveEnum::to_value(&started).into()],
+                vec![started.to_value().into()],
             );
         let rows = Row::find_by_statement(statement).all(store.read()).await?;
         found.extend(rows.into_iter().map(|row| row.place));

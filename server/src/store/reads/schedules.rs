@@ -45,6 +45,12 @@ pub struct Filter {
     pub workflow: Option<String>,
     /// Only among these; with false, only others.
     pub among: Option<(Vec<Uuid>, bool)>,
+    /// Only those that refer to one of these calendars.
+    pub calendars: Option<Vec<Uuid>>,
+    /// Only those with a tag; with false, only those without.
+    pub tagged: Option<bool>,
+    /// Only those that a module declares; with false, only others.
+    pub declared: Option<bool>,
     /// Only those that match this search.
     pub search: Option<Sought>,
 }
@@ -195,6 +201,26 @@ pub(in crate::store) fn matching(
         .apply_if(filter.among.clone(), |query, (ids, is_in)| {
             let among = Column::Id.is_in(ids);
             query.filter(if is_in { among } else { among.not() })
+        })
+        .apply_if(filter.calendars.clone(), |query, ids| {
+            let placeholder = if store.dialect().is_postgres() { "$1" } else { "?" };
+            let has = store.dialect().list_has("schedule.calendars", placeholder);
+            let any = ids.into_iter().fold(Condition::any(), |any, id| {
+                any.add(Expr::cust_with_values(has.clone(), [id.to_string()]))
+            });
+            // An empty condition would hold for every row.
+            let any = any.add(Expr::cust("1 = 0"));
+            query.filter(Column::Calendars.is_not_null()).filter(any)
+        })
+        .apply_if(filter.tagged, |query, tagged| {
+            let length = if store.dialect().is_postgres() { "jsonb" } else { "json" };
+            let operator = if tagged { ">" } else { "=" };
+            let some = format!("{length}_array_length(schedule.tags) {operator} 0");
+            query.filter(Expr::cust(some))
+        })
+        .apply_if(filter.declared, |query, declared| {
+            let module = Column::Module;
+            query.filter(if declared { module.is_not_null() } else { module.is_null() })
         })
         .apply_if(filter.workflow.clone(), |query, name| {
             let named = workflow::Entity::find()

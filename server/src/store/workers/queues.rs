@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
+use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::Within};
 
 /// The waiting jobs and the jobs at work in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
@@ -170,20 +170,17 @@ pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
 }
 
 /// The queues in which jobs have been waiting since `before` or longer without a worker that may
-/// take them, those with most jobs first: at most a hundred. For one namespace, or for all.
+/// take them, those with most jobs first: at most a hundred.
 pub async fn without_worker(
     store: &Store,
-    namespace: Option<Uuid>,
+    within: &Within,
     now: Timestamp,
     before: Timestamp,
     silent: Timestamp,
 ) -> Result<Vec<Unserved>, StoreError> {
     let mut values = vec![now.0.into(), before.0.into(), silent.0.into()];
-    let mut within = "";
-    if let Some(namespace) = namespace {
-        values.push(namespace.into());
-        within = " AND job.namespace_id = $4";
-    }
+    let within = within.compared(&mut values);
+    let within = within.map(|home| format!(" AND job.namespace_id {home}")).unwrap_or_default();
     let sql = format!(
         "SELECT namespace.name AS namespace, job.queue AS queue, count(*) AS waiting \
          FROM job JOIN namespace ON namespace.id = job.namespace_id \

@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
-use entity::user::Role;
+use entity::{
+    fire::{self, Reason, Verdict},
+    user::Role,
+};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
     desk::{CREATE, Desk},
+    ledger::{plant, planted_fire},
     planted::one_of_each,
     walking::{member_of, namespace},
 };
@@ -17,6 +21,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     lists_and_figures_of_all_namespaces_hold_what_one_may_see,
+    the_health_of_all_namespaces_is_that_of_those_one_may_see,
     a_page_of_all_namespaces_goes_on_where_it_ended,
     runs_of_all_namespaces_are_followed,
     what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it,
@@ -90,6 +95,36 @@ async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: Tes
     );
     assert_eq!(answer["upcomingByMinute"]["schedules"], 1);
     assert_eq!(desk.code_for(&eve, SEEN, json!({ "in": "east" })).await, "NOT_FOUND");
+}
+
+async fn the_health_of_all_namespaces_is_that_of_those_one_may_see(database: TestDatabase) {
+    let desk = fleet(database).await;
+    let lost = async |place: &str, count: i64| {
+        let list = "query($in: String) { schedules(namespace: $in) { nodes { id } } }";
+        let id = desk.ask(list, json!({ "in": place })).await["schedules"]["nodes"][0]["id"].clone();
+        let home = namespace(&desk, place).await;
+        let missed = (Verdict::Missed, Reason::Outage);
+        let fire = planted_fire(id.as_str().unwrap(), home, 10, missed);
+        plant(&desk, [fire::Model { count, ..fire }]).await;
+    };
+    lost("west", 20).await;
+    lost("east", 30).await;
+    let query = "{ health { checks { name value } findings { code value schedules { name } } } }";
+    let missed = |answer: Value| {
+        let found = answer["health"]["findings"].as_array().unwrap().clone();
+        found.into_iter().find(|one| one["code"] == "missed").unwrap()
+    };
+    let all = missed(desk.ask(query, json!({})).await);
+    assert_eq!((&all["value"], &all["schedules"][0]["name"]), (&json!("50"), &json!("zed")));
+    let eve = member_of(namespace(&desk, "west").await, Role::Viewer);
+    let seen = desk.send_as(&eve, query, json!({})).await.data.into_json().unwrap();
+    let checks = seen["health"]["checks"].as_array().unwrap();
+    // What concerns the whole server is for those who see all of it.
+    assert!(checks.iter().all(|check| check["name"] != "brokers"), "{checks:?}");
+    let seen = missed(seen);
+    assert_eq!((&seen["value"], &seen["schedules"]), (&json!("20"), &json!([{ "name": "Abe" }])));
+    let nobody = Viewer::new(Uuid::from_u128(6), "x", ViewerKind::User, Grants::new(None, []), "x");
+    assert_eq!(desk.code_for(&nobody, query, json!({})).await, "FORBIDDEN");
 }
 
 async fn a_page_of_all_namespaces_goes_on_where_it_ended(database: TestDatabase) {

@@ -1,11 +1,13 @@
 //! Rules and channels over the API: secrets go in and never out, and nobody reaches another's.
 
+use std::time::Duration;
+
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::desk::Desk;
+use super::{desk::Desk, planted::one_of_each};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -13,6 +15,7 @@ on_both!(
     a_rule_is_made_changed_muted_and_deleted,
     what_cannot_be_is_refused_with_the_field_and_the_limit,
     nobody_uses_or_sees_what_is_anothers,
+    an_alert_is_acknowledged_with_a_note_and_an_end,
 );
 
 const MAKE: &str = "mutation($input: CreateAlertChannelInput!, $key: String) {
@@ -234,4 +237,43 @@ async fn nobody_uses_or_sees_what_is_anothers(database: TestDatabase) {
     let code = desk.code_for(&operator, MAKE, json!({ "input": input })).await;
     assert_eq!(code, "FORBIDDEN");
     assert_eq!(desk.code_for(&operator, "{ alertChannels { origin } }", json!({})).await, "");
+}
+
+async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let keys = one_of_each(&desk, "default").await;
+    let id = &keys.iter().find(|(of, _)| *of == "alert").unwrap().1;
+    let acknowledge = "mutation($id: UUID!, $note: String, $until: DateTime) {
+        acknowledgeAlert(id: $id, note: $note, until: $until) { alert {
+            acknowledgedAt acknowledgedBy acknowledgedNote acknowledgedUntil } } }";
+    let seen = async |answer: Value| answer["acknowledgeAlert"]["alert"].clone();
+    let done = seen(desk.ask(acknowledge, json!({ "id": id, "note": "on it" })).await).await;
+    let by_ada = json!({ "acknowledgedAt": "2026-03-01T12:00:00Z", "acknowledgedBy": "ada",
+        "acknowledgedNote": "on it", "acknowledgedUntil": null });
+    assert_eq!(done, by_ada);
+    // Who only clicks again does not take it over.
+    desk.clock.pass(Duration::from_secs(60));
+    assert_eq!(seen(desk.ask(acknowledge, json!({ "id": id })).await).await, by_ada);
+    let hour = json!({ "id": id, "until": "2026-03-01T13:00:00Z" });
+    let hour = seen(desk.ask(acknowledge, hour).await).await;
+    assert_eq!(hour["acknowledgedUntil"], "2026-03-01T13:00:00Z");
+    for until in ["2026-03-01T12:00:00Z", "2027-03-01T12:00:00Z"] {
+        let refused = desk.refused(acknowledge, json!({ "id": id, "until": until })).await;
+        assert_eq!(refused["extensions"]["field"], "until", "{until}");
+    }
+    let long = json!({ "id": id, "note": "x".repeat(501) });
+    assert_eq!(desk.refused(acknowledge, long).await["extensions"]["field"], "note");
+    let list = "{ alerts { nodes { acknowledgedBy acknowledgedNote } } }";
+    desk.clock.pass(Duration::from_secs(3_600));
+    let ended = desk.ask(list, json!({})).await["alerts"]["nodes"][0].clone();
+    assert_eq!(ended, json!({ "acknowledgedBy": null, "acknowledgedNote": null }));
+    desk.ask(acknowledge, json!({ "id": id })).await;
+    let take_back = "mutation($id: UUID!) { unacknowledgeAlert(id: $id) {
+        alert { acknowledgedBy } } }";
+    let taken = desk.ask(take_back, json!({ "id": id })).await;
+    assert_eq!(taken["unacknowledgeAlert"]["alert"]["acknowledgedBy"], Value::Null);
+    let audit = all_that_was_written(&desk).await;
+    for action in ["alert.acknowledge", "alert.unacknowledge"] {
+        assert!(audit.contains(&format!("\"{action}\"")), "{action}");
+    }
 }

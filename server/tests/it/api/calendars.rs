@@ -7,6 +7,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_calendar_is_made_changed_and_deleted,
+    a_calendar_counts_the_schedules_that_refer_to_it,
     a_schedule_obeys_the_calendars_that_it_names,
     a_changed_calendar_is_obeyed_at_once,
     a_change_decides_nothing_of_what_came_before_it,
@@ -38,6 +39,32 @@ fn nine_oclock(calendars: &[&str]) -> Value {
         "task": { "target": { "noop": {} } },
         "calendars": calendars,
     })
+}
+
+async fn a_calendar_counts_the_schedules_that_refer_to_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make(&desk, weekends()).await;
+    make(&desk, json!({ "name": "holidays", "mode": "EXCLUDE" })).await;
+    make(&desk, json!({ "name": "unused", "mode": "EXCLUDE" })).await;
+    for (name, calendars) in [("a", &["weekends", "holidays"][..]), ("b", &["weekends"]), ("c", &[])]
+    {
+        let mut input = nine_oclock(calendars);
+        input["name"] = json!(name);
+        desk.ask(CREATE, json!({ "input": input })).await;
+    }
+    let counts = "{ calendars { nodes { name schedules } } }";
+    let count = |name: &str, schedules: i64| json!({ "name": name, "schedules": schedules });
+    assert_eq!(
+        desk.ask(counts, json!({})).await["calendars"]["nodes"],
+        json!([count("holidays", 1), count("unused", 0), count("weekends", 2)])
+    );
+    let list = "query($name: String) { schedules(filter: { calendar: $name }) {
+        nodes { name } totalCount } }";
+    let found = desk.ask(list, json!({ "name": "weekends" })).await;
+    let both = json!({ "nodes": [{ "name": "a" }, { "name": "b" }], "totalCount": 2 });
+    assert_eq!(found["schedules"], both);
+    let none = desk.ask(list, json!({ "name": "nothing" })).await;
+    assert_eq!(none["schedules"]["totalCount"], 0);
 }
 
 async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {

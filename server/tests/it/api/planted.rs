@@ -1,14 +1,21 @@
 //! A namespace that has one of each thing that has a key.
 
 use carillon::store::namespaces;
-use entity::{Timestamp, alert, run, task_log, task_run};
+use entity::{
+    Timestamp, alert,
+    fire::{Reason, Verdict},
+    run, task_log, task_run,
+};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, sea_query::Expr,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::desk::{CREATE, Desk, noon};
+use super::{
+    desk::{CREATE, Desk, noon},
+    ledger::{plant, planted_fire},
+};
 
 /// What passes through: in contexts, outputs, errors and logs.
 pub(super) const PAYLOAD: &str = "4111-passes-through";
@@ -30,6 +37,12 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
     let fires = "query ($id: UUID!) { fires(scheduleId: $id) { nodes { id } } }";
     let fires = desk.ask(fires, json!({ "id": schedule })).await;
     let fire = fires["fires"]["nodes"][0]["id"].as_str().unwrap().to_owned();
+    let home = namespaces::by_name(desk.database.store.read(), namespace).await.unwrap().unwrap();
+    let lost = planted_fire(&schedule, home.id, 5, (Verdict::Missed, Reason::Outage));
+    plant(desk, [lost]).await;
+    let problems = "query ($in: String!) { problems(namespace: $in) { id } }";
+    let problems = desk.ask(problems, json!({ "in": namespace })).await;
+    let problem = problems["problems"][0]["id"].as_str().unwrap().to_owned();
     let made: Value = desk
         .ask(
             "mutation ($in: String!, $id: UUID!) {
@@ -64,6 +77,7 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
         ("subject", schedule),
         ("run", run),
         ("fire", fire),
+        ("problem", problem),
     ]);
     keys
 }
@@ -153,6 +167,8 @@ async fn alerts_in(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> 
         told_at: None,
         acknowledged_at: None,
         acknowledged_by: None,
+        acknowledged_note: None,
+        acknowledged_until: None,
     };
     let tx = desk.database.store.begin().await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();

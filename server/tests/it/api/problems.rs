@@ -22,6 +22,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
+    a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
     a_finding_says_what_to_do_and_whom_it_counts,
 );
 
@@ -109,6 +110,61 @@ async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDa
     );
     assert_eq!(problems[2]["since"], "2026-03-01T11:51:00Z");
     assert_eq!(problems[2]["lastRun"], Value::Null);
+}
+
+async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    failed(&desk, &schedule, "no disk", 10).await;
+    let query = "{ problems { id isOpen acknowledgement { at by note until } } }";
+    let problem = async || desk.ask(query, json!({})).await["problems"][0].clone();
+    let id = problem().await["id"].clone();
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!, $note: String, $until: DateTime) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id, note: $note, until: $until) {
+            id acknowledgement { by note until } } }";
+    let asked = json!({ "schedule": schedule, "id": id, "note": " the disk is ordered " });
+    let done = desk.ask(acknowledge, asked.clone()).await["acknowledgeProblem"].clone();
+    let seen = json!({ "by": "ada", "note": "the disk is ordered", "until": null });
+    assert_eq!(done, json!({ "id": id, "acknowledgement": seen }));
+    // It lasts while the same goes on.
+    desk.clock.pass(Duration::from_secs(60));
+    failed(&desk, &schedule, "no disk", 10).await;
+    assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:00:00Z");
+    // What is over and begins again is another problem.
+    desk.clock.pass(Duration::from_secs(60));
+    let mended = desk.trigger(&schedule).await;
+    settle(&desk, &mended, State::Succeeded, 10).await;
+    let over = problem().await;
+    assert_eq!((&over["isOpen"], &over["acknowledgement"]["by"]), (&json!(false), &json!("ada")));
+    desk.clock.pass(Duration::from_secs(60));
+    failed(&desk, &schedule, "no disk", 10).await;
+    let again = problem().await;
+    assert_eq!((&again["id"], &again["acknowledgement"]), (&id, &Value::Null));
+
+    let hour = json!({ "schedule": schedule, "id": id, "until": "2026-03-01T13:00:00Z" });
+    desk.ask(acknowledge, hour).await;
+    assert_eq!(problem().await["acknowledgement"]["until"], "2026-03-01T13:00:00Z");
+    let take_back = "mutation($schedule: UUID!, $id: UUID!) {
+        unacknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
+    let taken = desk.ask(take_back, json!({ "schedule": schedule, "id": id })).await;
+    assert_eq!(taken["unacknowledgeProblem"]["acknowledgement"], Value::Null);
+    assert_eq!(problem().await["acknowledgement"], Value::Null);
+    let hour = json!({ "schedule": schedule, "id": id, "until": "2026-03-01T13:00:00Z" });
+    desk.ask(acknowledge, hour).await;
+    desk.clock.pass(Duration::from_secs(3_600));
+    assert_eq!(problem().await["acknowledgement"], Value::Null);
+    let late = json!({ "schedule": schedule, "id": id, "until": "2026-03-01T13:00:00Z" });
+    assert_eq!(desk.refused(acknowledge, late).await["extensions"]["field"], "until");
+    let other = json!({ "schedule": schedule, "id": schedule });
+    assert_eq!(desk.refused(acknowledge, other).await["extensions"]["code"], "NOT_FOUND");
+
+    let audit = "{ auditEvents { nodes { action reason subject after } } }";
+    let audit = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].clone();
+    let done = audit.as_array().unwrap().iter();
+    let done: Vec<_> = done.filter(|one| one["action"] == "problem.acknowledge").collect();
+    assert_eq!(done.len(), 3);
+    assert_eq!((&done[2]["reason"], &done[2]["subject"]), (&json!("the disk is ordered"), &json!("one")));
+    assert!(!audit.to_string().contains("no disk"), "{audit}");
 }
 
 async fn a_finding_says_what_to_do_and_whom_it_counts(database: TestDatabase) {

@@ -15,6 +15,7 @@ const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 fn queries() -> Vec<(&'static str, String)> {
     vec![
         ("schedules", "schedules { totalCount }".into()),
+        ("scheduleGroups", "scheduleGroups(by: TAG) { without }".into()),
         ("alertChannels", "alertChannels { id }".into()),
         ("alertRules", "alertRules { id }".into()),
         (
@@ -222,6 +223,12 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("deleteAlertRule", format!("deleteAlertRule(id: {ID}) {{ id }}")),
         ("muteAlertRule", format!("muteAlertRule(id: {ID}, reason: \"x\") {{ rule {{ id }} }}")),
         ("acknowledgeAlert", format!("acknowledgeAlert(id: {ID}) {{ alert {{ id }} }}")),
+        ("unacknowledgeAlert", format!("unacknowledgeAlert(id: {ID}) {{ alert {{ id }} }}")),
+        ("acknowledgeProblem", format!("acknowledgeProblem(scheduleId: {ID}, id: {ID}) {{ id }}")),
+        (
+            "unacknowledgeProblem",
+            format!("unacknowledgeProblem(scheduleId: {ID}, id: {ID}) {{ id }}"),
+        ),
         ("retryNotification", format!("retryNotification(id: {ID}) {{ notification {{ id }} }}")),
         (
             "setNamespaceRetention",

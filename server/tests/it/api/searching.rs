@@ -12,6 +12,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     schedules_are_found_by_the_search_language,
+    schedules_are_counted_by_tag_and_by_module,
     runs_are_found_by_the_search_language,
     what_a_search_holds_is_never_sql_nor_a_pattern,
     a_note_with_an_umlaut_is_found_by_itself,
@@ -37,6 +38,45 @@ async fn found(desk: &Desk, search: &str) -> Vec<String> {
     let nodes = answer["schedules"]["nodes"].as_array().unwrap();
     assert_eq!(answer["schedules"]["totalCount"], nodes.len(), "{search}");
     nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make(&desk, "backup", json!({ "tags": ["ops", "db"] })).await;
+    make(&desk, "report", json!({ "tags": ["billing"], "note": "ops" })).await;
+    make(&desk, "once", json!({ "tags": ["ops"] })).await;
+    make(&desk, "bare", json!({})).await;
+    let module = "module: shop\nschedules:\n  nightly: { when: '@daily', tags: [db], task: { target: { noop: {} } } }\n";
+    let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
+    desk.ask(deploy, json!({ "source": module })).await;
+    let query = "query($by: ScheduleGrouping!, $search: String, $filter: ScheduleFilter) {
+        scheduleGroups(by: $by, search: $search, filter: $filter) {
+            groups { name schedules } without isCut } }";
+    let groups = async |variables: Value| desk.ask(query, variables).await["scheduleGroups"].clone();
+    let group = |name: &str, schedules: i64| json!({ "name": name, "schedules": schedules });
+    let by_tag = [group("billing", 1), group("db", 2), group("ops", 2)];
+    assert_eq!(
+        groups(json!({ "by": "TAG" })).await,
+        json!({ "groups": by_tag, "without": 1, "isCut": false })
+    );
+    assert_eq!(
+        groups(json!({ "by": "MODULE" })).await,
+        json!({ "groups": [group("shop", 1)], "without": 4, "isCut": false })
+    );
+    // Of what a search finds, with all tags of it.
+    assert_eq!(
+        groups(json!({ "by": "TAG", "search": "tag:ops" })).await,
+        json!({ "groups": [group("db", 1), group("ops", 2)], "without": 0, "isCut": false })
+    );
+    let filter = json!({ "tag": "db", "declared": true });
+    assert_eq!(
+        groups(json!({ "by": "MODULE", "filter": filter })).await,
+        json!({ "groups": [group("shop", 1)], "without": 0, "isCut": false })
+    );
+    let bare = desk.ask(SCHEDULES, json!({ "filter": { "tagged": false } })).await;
+    assert_eq!(bare["schedules"]["nodes"], json!([{ "name": "bare" }]));
+    let other = "{ scheduleGroups(by: TAG, namespace: \"other\") { without } }";
+    assert_eq!(desk.refused(other, json!({})).await["extensions"]["code"], "NOT_FOUND");
 }
 
 async fn schedules_are_found_by_the_search_language(database: TestDatabase) {

@@ -11,6 +11,7 @@ on_both!(
     what_a_request_expects_is_said_shown_and_kept,
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
+    a_secret_says_what_names_it,
 );
 
 async fn a_credential_in_clear_is_refused_however_it_comes(database: TestDatabase) {
@@ -251,4 +252,52 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     let other = source.replace("example.org", "example.com");
     let told = desk.ask(deploy, json!({ "source": other, "dryRun": false })).await;
     assert_eq!(told["deployModule"]["changes"][0]["warnings"], json!([]));
+}
+
+async fn a_secret_says_what_names_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let set = "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
+        secret { id } } }";
+    for name in ["key", "watchdog", "hook", "unused"] {
+        desk.ask(set, json!({ "name": name })).await;
+    }
+    let url = "https://example.org/?key={{ secrets['key'] }}";
+    let task = json!({ "name": "main", "target": { "http": { "url": url } } });
+    let own = json!({ "target": { "http": { "url": url } } });
+    let workflow = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
+        workflow { id } } }";
+    desk.ask(workflow, json!({ "input": { "name": "shared", "tasks": [task] } })).await;
+    let timing = json!({ "expressions": ["@daily"] });
+    let ping = json!({ "success": "https://watchdog.example/{{ secrets.watchdog }}" });
+    for input in [
+        json!({ "name": "own", "timing": timing, "task": own }),
+        json!({ "name": "runs", "timing": timing, "workflow": "shared" }),
+        json!({ "name": "pings", "timing": timing, "task": { "target": { "noop": {} } }, "ping": ping }),
+        // Only the word, in a text that is no template.
+        json!({ "name": "none", "timing": timing, "context": { "about": "secrets.key" },
+            "task": { "target": { "noop": {} } } }),
+    ] {
+        desk.ask(CREATE, json!({ "input": input })).await;
+    }
+    let channel = "mutation($url: String!) { createAlertChannel(input: { name: \"ops\",
+        kind: SLACK, url: $url }) { channel { id } } }";
+    let url = "https://hooks.example/{{ secrets.hook }}";
+    desk.ask(channel, json!({ "url": url })).await;
+    let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";
+    let answer = desk.ask(query, json!({})).await;
+    let user = |kind: &str, name: &str| json!({ "kind": kind, "name": name });
+    for (name, users) in [
+        ("hook", vec![user("CHANNEL", "ops")]),
+        (
+            "key",
+            vec![user("SCHEDULE", "own"), user("SCHEDULE", "runs"), user("WORKFLOW", "shared")],
+        ),
+        ("unused", vec![]),
+        ("watchdog", vec![user("SCHEDULE", "pings")]),
+    ] {
+        let all = answer["secrets"]["nodes"].as_array().unwrap();
+        let found = all.iter().find(|one| one["name"] == name).unwrap();
+        let used = json!({ "count": users.len(), "isCut": false, "users": users });
+        assert_eq!(found["usedBy"], used, "{name}");
+    }
 }

@@ -235,6 +235,8 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
         told_at: None,
         acknowledged_at: None,
         acknowledged_by: None,
+        acknowledged_note: None,
+        acknowledged_until: None,
     };
     let tx = store.begin().await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();
@@ -244,6 +246,10 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     let said = desk.said(&["alerts", "ack", &alert]);
     assert!(said.starts_with("failed about bad: ") && said.ends_with(" sees to it\n"), "{said}");
     assert!(desk.json(&["alerts", "list"])[0]["acknowledgedBy"].is_string());
+    let again = ["alerts", "ack", &alert, "--note", "the disk", "--until", &soon];
+    let again = desk.json(&again);
+    assert_eq!(again["acknowledgedNote"], "the disk");
+    assert_eq!(again["acknowledgedUntil"], soon);
     let nobody = Uuid::nil().to_string();
     assert!(desk.command(&["alerts", "ack", &nobody]).run().refused(1).contains("alert"));
     assert!(desk.said(&["alerts", "messages", "--dead"]).starts_with("MESSAGE"));

@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 40] = columns![
+    let expected: [(String, BTreeSet<String>); 41] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -55,6 +55,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         node,
         notification,
         ping,
+        problem_acknowledgement,
         run,
         run_stat,
         schedule,

@@ -29,7 +29,7 @@ use self::{
 use super::looking::Looking;
 use crate::{
     components::{keyed, live, panel},
-    data::{Feed, Load, use_feed},
+    data::{Feed, Load, use_ending_feed},
     model::{LogStream, RunDetail},
     state::{Zone, use_zone},
     time::Wall,
@@ -55,6 +55,17 @@ impl Kept {
     }
 }
 
+/// How far the log has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// There may be more lines.
+    Expected,
+    /// The server does not send it: the caller may not see payloads, or the server has no room.
+    Refused,
+    /// The run is over and all lines are here.
+    Complete,
+}
+
 /// The search text, and the number of the current match.
 #[derive(Clone, Copy)]
 struct Search {
@@ -66,11 +77,16 @@ struct Search {
 #[component]
 pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let kept = Kept { log: StoredValue::new_local(Log::default()), version: RwSignal::new(0) };
-    use_feed(
+    let arrival = RwSignal::new(Arrival::Expected);
+    use_ending_feed(
         move || Feed::log(id.clone()),
         move |batch| kept.change(|log| log.push(batch)),
         // After a gap the feed starts again from the first line.
-        move || kept.change(Log::clear),
+        move || {
+            arrival.set(Arrival::Refused);
+            kept.change(Log::clear);
+        },
+        move || arrival.set(Arrival::Complete),
     );
     Effect::new(move |_| {
         let (task, attempt) = looking.chosen();
@@ -88,9 +104,11 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
             return keyed(move || sight.numbers(), move |number| draw.line(&number));
         }
         let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
-        let words = match (kept.with(Log::count), is_live) {
-            (0, true) => "Waiting for the first line …",
-            (0, false) => "It wrote nothing.",
+        let words = match (kept.with(Log::count), arrival.get(), is_live) {
+            (0, Arrival::Complete, _) => "It wrote nothing.",
+            (0, Arrival::Refused, _) => "The log cannot be read at present.",
+            (0, Arrival::Expected, true) => "It has written nothing yet. Waiting for output …",
+            (0, Arrival::Expected, false) => "Loading the log …",
             _ => "No line matches the filter.",
         };
         view! { <p class="log-empty">{words}</p> }.into_any()

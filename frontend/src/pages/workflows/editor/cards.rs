@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-const ELSEWHERE: &str =
-    "There are no fields for this target: edit it as text, or choose another one.";
-
 /// All cards, and the button that adds one.
 pub(super) fn cards(draft: Draft, errors: Errors) -> AnyView {
     let keys =
@@ -137,7 +134,7 @@ fn actions(draft: Draft, key: u32, name: &str) -> AnyView {
 
 fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     let key = task.key;
-    let place = Place::new(format!("t{key}-"), errors.of_task(key), ELSEWHERE);
+    let place = Place::new(format!("t{key}-"), errors.of_task(key));
     view! {
         {place.field("name", "Task name", task.fields.name, "name").required().text()}
         {needs(draft, task, place)}

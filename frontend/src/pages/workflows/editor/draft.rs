@@ -153,7 +153,9 @@ impl Draft {
         for ((_, from), (_, to)) in original.fields.texts().iter().zip(copy.fields.texts()) {
             to.set(from.get_untracked());
         }
-        copy.fields.secret.set(original.fields.secret.get_untracked());
+        for (from, to) in original.fields.secrets().iter().zip(copy.fields.secrets()) {
+            to.set(from.get_untracked());
+        }
         copy.fields.name.set(self.free_name(&untrack(|| original.name())));
         copy.needs.set(original.needs.get_untracked());
         copy.when.set(original.when.get_untracked());

@@ -119,12 +119,13 @@ fn task_field(field: &str) -> Option<(usize, &str)> {
     Some((index.parse().ok()?, field.strip_prefix('.').unwrap_or(field)))
 }
 
-/// Whether the control called `name` shows an error of `field`: a list shows those of its items. The target as a
-/// whole shows only its own.
+/// Whether the control called `name` shows an error of `field`: a list shows those of its items. The target and the
+/// broker as a whole show only their own.
 fn is_within(name: &str, field: &str) -> bool {
-    let rest = field.strip_prefix(name);
-    let has_control = !name.starts_with("target") || name.matches('.').count() == 2;
-    rest.is_some_and(|rest| rest.is_empty() || (has_control && rest.starts_with(['[', '.'])))
+    let Some(rest) = field.strip_prefix(name) else { return false };
+    let is_whole = name == "target.publish.to" || name.matches('.').count() < 2;
+    let has_control = !name.starts_with("target") || !is_whole;
+    rest.is_empty() || (has_control && rest.starts_with(['[', '.']))
 }
 
 #[cfg(test)]
@@ -144,6 +145,9 @@ mod tests {
         assert!(is_within("target.http.headers", "target.http.headers.X-Key"));
         assert!(is_within("target.command", "target.command"));
         assert!(!is_within("target.http", "target.http.url"));
+        let servers = "target.publish.to.kafka.connection.servers";
+        assert!(is_within(servers, "target.publish.to.kafka.connection.servers[1]"));
+        assert!(!is_within("target.publish.to", servers));
         assert!(!is_within("name", "names"));
     }
 }

@@ -11,6 +11,9 @@ use super::{
     text::TextPane,
 };
 
+/// The keys of secrets in a text.
+const SECRET: [&str; 4] = ["signingSecret", "password", "secretAccessKey", "sessionToken"];
+
 /// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
 struct Kept {
@@ -50,7 +53,7 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
         // It may contain a secret that cannot be told apart from the rest.
-        broken: pane.broken_text().filter(|text| !text.contains("signingSecret")),
+        broken: pane.broken_text().filter(|text| !SECRET.iter().any(|key| text.contains(key))),
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }

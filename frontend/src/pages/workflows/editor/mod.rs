@@ -30,9 +30,11 @@ use self::{
 };
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of},
+    components::{
+        AsyncView, Field, Look, PageHead, Tab, button, live, tab_of, warning_list,
+    },
     data::{use_actor, use_load, use_once},
-    model::{Failure, WorkflowDefinition},
+    model::{Failure, SavedWorkflow, WorkflowDefinition},
     pages::{
         kit,
         task_form::{refusal, show_wrong_field},
@@ -44,7 +46,7 @@ use crate::{
 const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
 
 /// Turns a definition into a change, under its own idempotency key, and the notice once it is done.
-type Save = Arc<dyn Fn(Definition, String) -> (Ask<String>, String) + Send + Sync>;
+type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Send + Sync>;
 
 /// The initial state of an editor.
 struct Start {
@@ -134,6 +136,8 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
     );
     let (actor, once) = (use_actor(), use_once());
     let busy = RwSignal::new(false);
+    let warned = RwSignal::new(None::<SavedWorkflow>);
+    let is_saved = Memo::new(move |_| warned.with(Option::is_some));
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         if busy.get_untracked() {
@@ -150,10 +154,14 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
             let _gone = busy.try_set(false);
             once.heard(&outcome);
             match outcome {
-                Ok(id) => {
+                Ok(saved) if saved.warnings.is_empty() => {
                     kept.forget();
                     actor.say(said);
-                    address.go(&Route::Workflow(id).path());
+                    address.go(&Route::Workflow(saved.workflow.id).path());
+                }
+                Ok(saved) => {
+                    kept.forget();
+                    drop(warned.try_set(Some(saved)));
                 }
                 Err(wrong) => fail(errors, address, pane, wrong),
             }
@@ -165,6 +173,8 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
     });
     let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
     view! {
+        {live(move || warned.get().map_or_else(|| ().into_any(), |saved| with_warnings(&saved)))}
+        <div hidden=move || is_saved.get()>
         {kit::restored(kept)}
         {kit::tabs("Ways to edit", TABS)}
         <form class="editor-grid" on:submit=submit novalidate>
@@ -187,6 +197,27 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
                 </div>
             </div>
         </form>
+        </div>
+    }
+    .into_any()
+}
+
+/// What is shown in place of the form once the workflow is saved, if the server warns: another change would have to
+/// begin with the saved version.
+fn with_warnings(saved: &SavedWorkflow) -> AnyView {
+    let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
+    let secrets = saved.warnings.iter().any(|warning| warning.code == "secret_not_set").then(|| {
+        view! { <a class="button" href=Route::Secrets.path()>"Secrets"</a> }.into_any()
+    });
+    view! {
+        <section class="panel" role="status" aria-label="Saved, with warnings" data-testid="saved-warnings">
+            <h2>{format!("{name} is saved, but look at this")}</h2>
+            {warning_list(saved.warnings.iter())}
+            <p class="actions">
+                <a class="button button-primary" href=Route::Workflow(id).path()>"Open the workflow"</a>
+                {secrets}
+            </p>
+        </section>
     }
     .into_any()
 }

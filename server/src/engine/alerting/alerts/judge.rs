@@ -332,6 +332,8 @@ fn happened(
         told_at: None,
         acknowledged_at: None,
         acknowledged_by: None,
+        acknowledged_note: None,
+        acknowledged_until: None,
     }
 }
 

@@ -89,6 +89,11 @@ impl Rule {
         self.on.contains(&event)
     }
 
+    /// Whether it reports the beginning of alerts of this kind.
+    pub fn tells_of(&self, kind: Kind) -> bool {
+        self.tells(event_of(kind))
+    }
+
     /// Whether it records this kind: a failure must be recorded for its recovery to be reported.
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {

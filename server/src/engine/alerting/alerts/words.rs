@@ -226,6 +226,8 @@ mod tests {
             told_at: None,
             acknowledged_at: None,
             acknowledged_by: None,
+            acknowledged_note: None,
+            acknowledged_until: None,
         }
     }
 

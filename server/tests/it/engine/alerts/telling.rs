@@ -32,6 +32,7 @@ on_both!(
     a_digest_waits_for_what_comes_after_the_first,
     quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes,
     a_muted_rule_tells_what_goes_on_when_it_speaks_again,
+    an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement,
 );
 
 async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
@@ -101,6 +102,8 @@ async fn what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule(
         told_at: None,
         acknowledged_at: None,
         acknowledged_by: None,
+        acknowledged_note: None,
+        acknowledged_until: None,
     };
     let store = &watch.world.database.store;
     let note = async |alerts: std::ops::Range<usize>| {
@@ -214,4 +217,48 @@ async fn a_muted_rule_tells_what_goes_on_when_it_speaks_again(database: TestData
     assert!(watch.subjects().await.is_empty());
     watch.pass(3_600);
     assert_eq!(node.tells(&watch, 1).await, ["[test] on failed"]);
+}
+
+async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement(
+    database: TestDatabase,
+) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(Rule { digest_seconds: 300, ..rule(&[Failed, Recovered], channel) }).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let (mended, lasting) = (
+        watch.schedule(|row| row.name = "mended".to_owned()).await,
+        watch.schedule(|row| row.name = "lasting".to_owned()).await,
+    );
+    watch.ends(&mended, run::State::Failed).await;
+    watch.ends(&lasting, run::State::Failed).await;
+    let two = async || (watch.alerts().await.len() == 2).then_some(());
+    node.looks_until(&watch, "two alerts", two).await;
+    for alert in watch.alerts().await {
+        let hours = if alert.subject == "lasting" { Some(2) } else { None };
+        watch.acknowledge(alert.id, hours).await;
+    }
+    // Neither beginning was told before, and now neither is.
+    watch.pass(600);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+    watch.ends(&mended, run::State::Succeeded).await;
+    let over = async || {
+        let alerts = watch.alerts().await;
+        alerts.iter().any(|alert| alert.ended_at.is_some()).then_some(())
+    };
+    node.looks_until(&watch, "the end of one", over).await;
+    watch.pass(300);
+    assert_eq!(node.tells(&watch, 1).await, ["[test] mended has recovered"]);
+    watch.pass(2 * 3_600);
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] lasting failed");
+    watch.ends(&lasting, run::State::Succeeded).await;
+    let over = async || {
+        let alerts = watch.alerts().await;
+        alerts.iter().all(|alert| alert.ended_at.is_some()).then_some(())
+    };
+    node.looks_until(&watch, "the end of the other", over).await;
+    watch.pass(300);
+    assert_eq!(node.tells(&watch, 3).await[2], "[test] lasting has recovered");
 }

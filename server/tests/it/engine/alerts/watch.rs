@@ -3,7 +3,9 @@ use std::{sync::Arc, time::Duration};
 use carillon::{
     access::{Editor, Grants, Viewer, ViewerKind},
     clock::ManualClock,
-    commands::{Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec},
+    commands::{
+        Acknowledging, Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec,
+    },
     engine::{
         Signals, Step, Stepwise,
         alerting::alerts::{Event, Rule},
@@ -13,6 +15,7 @@ use carillon::{
     telemetry::Metrics,
     vault::{Key, Vault},
 };
+use chrono::TimeDelta;
 use entity::{
     Timestamp, alert, alert_channel::Kind, fire, notification, run, schedule, user::Role,
 };
@@ -145,6 +148,14 @@ impl Watch {
         let muting = Muting { until, reason: "maintenance".to_owned() };
         let right = viewer().operator().unwrap();
         self.commands().mute_alert_rule(&right, rule, &muting, &Call::once()).await.unwrap();
+    }
+
+    /// Acknowledges an alert, as long as it lasts or for so many hours.
+    pub(super) async fn acknowledge(&self, alert: Uuid, hours: Option<i64>) {
+        let until = hours.map(|hours| self.clock.now() + TimeDelta::hours(hours));
+        let given = Acknowledging { note: None, until };
+        let right = viewer().operator().unwrap();
+        self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }
 
     /// A node of that name.

@@ -1,0 +1,81 @@
+//! Schedules counted by tag or by module.
+
+use async_graphql::{Context, Enum, Object, SimpleObject};
+
+use super::{
+    context::Ask,
+    error::Result,
+    filters::ScheduleFilter,
+    page::{DECLARED, search_cost},
+    query::{usual, within},
+    scalar::Long,
+};
+use crate::store::reads::schedule_groups::{self, Grouping};
+
+/// The cost of reading all schedules that match.
+const LOOKED_AT: usize = 2_000;
+
+/// Queries of groups of schedules.
+#[derive(Default)]
+pub(super) struct ReadingScheduleGroups;
+
+/// Queries of groups of schedules.
+#[Object]
+impl ReadingScheduleGroups {
+    /// How many schedules have each tag, or are declared by each module.
+    #[graphql(complexity = "LOOKED_AT + search_cost(search.as_deref()) + child_complexity")]
+    async fn schedule_groups(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        namespace: Option<String>,
+        by: ScheduleGrouping,
+        filter: Option<ScheduleFilter>,
+        #[graphql(desc = "As for `schedules`.")] search: Option<String>,
+    ) -> Result<ScheduleGroups> {
+        cx.viewer()?;
+        let within = within(cx, namespace.as_deref()).await?;
+        let filter = filter.unwrap_or_default().narrowed(cx, &within, search).await?;
+        let found = schedule_groups::groups(cx.store(), &within, &filter, by.into()).await?;
+        let group = |group: schedule_groups::Group| ScheduleGroup {
+            name: group.name,
+            schedules: group.schedules.into(),
+        };
+        Ok(ScheduleGroups {
+            groups: found.groups.into_iter().map(group).collect(),
+            without: found.without.into(),
+            is_cut: found.is_cut,
+        })
+    }
+}
+
+/// What schedules are grouped by.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "Grouping")]
+pub(crate) enum ScheduleGrouping {
+    /// A schedule is in the group of each of its tags.
+    Tag,
+    /// The module that declares it.
+    Module,
+}
+
+/// The groups of a list of schedules.
+#[derive(SimpleObject)]
+pub(crate) struct ScheduleGroups {
+    /// The 200 largest, by name.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    groups: Vec<ScheduleGroup>,
+    /// The number of schedules in none; counting stops at 10,000.
+    without: Long,
+    /// Whether there are more groups.
+    is_cut: bool,
+}
+
+/// A group of schedules.
+#[derive(SimpleObject)]
+pub(crate) struct ScheduleGroup {
+    /// The tag or the module.
+    name: String,
+    /// The number of its schedules.
+    schedules: Long,
+}

@@ -1,0 +1,258 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{alert, problem_acknowledgement as acknowledgement};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    access::Operator,
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    engine::alerting::alerts::Rule,
+    model::check,
+    store::{
+        DatabaseTransaction,
+        alerts::{acknowledgements, notes, rules},
+        reads::{
+            problems::{self, Problem, What},
+            within::Within,
+        },
+        schedules,
+    },
+};
+
+/// What a person adds to an acknowledgement.
+#[derive(Clone, Debug, Default)]
+pub struct Acknowledging {
+    /// For those who see it next.
+    pub note: Option<String>,
+    /// When it ends; `None` if it lasts until the trouble is over.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// A problem after its acknowledgement was recorded or taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AcknowledgedProblem {
+    /// Its key.
+    pub id: Uuid,
+}
+
+/// Maximum duration of an acknowledgement with an end.
+const LONGEST: TimeDelta = TimeDelta::days(90);
+
+/// How far back a problem is searched for: as far as problems are listed.
+const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
+
+impl Acknowledging {
+    /// Trimmed, and checked.
+    fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
+        let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
+        if let Some(note) = note {
+            check::text("note", note, 500)?;
+        }
+        if let Some(until) = self.until
+            && (until <= now || until > now + LONGEST)
+        {
+            let problem = "is not within the next 90 days";
+            let help = "give an instant ahead, or none to acknowledge it until it is over";
+            return Err(BadInput::new("until", until, problem, help));
+        }
+        Ok(Self { note: note.map(str::to_owned), until: self.until })
+    }
+}
+
+impl Commands {
+    /// Acknowledges an alert. It stays open, and its end is reported; its beginning is not reported
+    /// any more, or again when the acknowledgement ends before the alert.
+    pub async fn acknowledge_alert(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        given: &Acknowledging,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let now = self.clock.now();
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = locked(&tx, right, id).await?;
+        let Acknowledging { note, until } = given.checked(now)?;
+        // A second click of someone else must not take it over.
+        let is_repeated =
+            notes::is_acknowledged(&row, now.into()) && note.is_none() && until.is_none();
+        if !is_repeated {
+            let tells_again = match rules::by_ids(&tx, &[row.rule_id]).await?.pop() {
+                Some(rule) => serde_json::from_value::<Rule>(rule.definition)
+                    .is_ok_and(|rule| rule.tells_of(row.kind)),
+                None => false,
+            };
+            let given = notes::Acknowledgement {
+                at: now.into(),
+                by: right.who().name.clone(),
+                note: note.clone(),
+                until: until.map(Into::into),
+                tells_again,
+            };
+            notes::acknowledge(&tx, &row, given).await?;
+            let entry = Entry {
+                action: "alert.acknowledge",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(id),
+                subject: &row.subject,
+                reason: note.as_deref(),
+                after: until.map(|until| json!({ "until": until })),
+                ..Entry::default()
+            };
+            self.audit(&tx, right.who(), entry).await?;
+        }
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Takes the acknowledgement of an alert back.
+    pub async fn unacknowledge_alert(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = locked(&tx, right, id).await?;
+        if row.acknowledged_at.is_some() {
+            notes::unacknowledge(&tx, &row).await?;
+            let entry = Entry {
+                action: "alert.unacknowledge",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(id),
+                subject: &row.subject,
+                ..Entry::default()
+            };
+            self.audit(&tx, right.who(), entry).await?;
+        }
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Acknowledges a problem of a schedule: until it is over, or until an instant.
+    pub async fn acknowledge_problem(
+        &self,
+        right: &Operator,
+        schedule: Uuid,
+        id: Uuid,
+        given: &Acknowledging,
+        call: &Call,
+    ) -> Result<AcknowledgedProblem, CommandError> {
+        let now = self.clock.now();
+        let row = self.troubled(right, schedule).await?;
+        let Acknowledging { note, until } = given.checked(now)?;
+        let problem = self.problem_of(&row, id, now).await?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let Problem { what, last, .. } = problem;
+        let (kind, last_run_id) = match what {
+            What::Failing { last_run, .. } => ("failing", Some(last_run)),
+            What::Losing { .. } => ("losing_fires", None),
+        };
+        let acknowledged = acknowledgement::Model {
+            id,
+            schedule_id: schedule,
+            last_run_id,
+            last_at: last,
+            acknowledged_at: now.into(),
+            acknowledged_by: right.who().name.clone(),
+            acknowledged_note: note.clone(),
+            acknowledged_until: until.map(Into::into),
+        };
+        acknowledgements::put(&tx, acknowledged).await?;
+        let entry = Entry {
+            action: "problem.acknowledge",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(schedule),
+            subject: &row.name,
+            reason: note.as_deref(),
+            after: Some(json!({ "kind": kind, "until": until })),
+            ..Entry::default()
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        let done = AcknowledgedProblem { id };
+        self.remember(&tx, right.who(), call, &done).await?;
+        self.store.commit(tx).await?;
+        Ok(done)
+    }
+
+    /// Takes the acknowledgement of a problem back.
+    pub async fn unacknowledge_problem(
+        &self,
+        right: &Operator,
+        schedule: Uuid,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<AcknowledgedProblem, CommandError> {
+        let row = self.troubled(right, schedule).await?;
+        self.problem_of(&row, id, self.clock.now()).await?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        if !acknowledgements::by_ids(&tx, &[id]).await?.is_empty() {
+            acknowledgements::delete(&tx, id).await?;
+            let entry = Entry {
+                action: "problem.unacknowledge",
+                namespace: Some(row.namespace_id),
+                subject_id: Some(schedule),
+                subject: &row.name,
+                ..Entry::default()
+            };
+            self.audit(&tx, right.who(), entry).await?;
+        }
+        let done = AcknowledgedProblem { id };
+        self.remember(&tx, right.who(), call, &done).await?;
+        self.store.commit(tx).await?;
+        Ok(done)
+    }
+
+    /// A schedule whose problems this person may acknowledge.
+    async fn troubled(
+        &self,
+        right: &Operator,
+        id: Uuid,
+    ) -> Result<entity::schedule::Model, CommandError> {
+        let row = schedules::by_ids(self.store.read(), &[id]).await?.pop();
+        let row = row.filter(|row| row.deleted_at.is_none());
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", id))?;
+        right.permit().over(row.namespace_id, "schedule", id)?;
+        Ok(row)
+    }
+
+    /// The problem of this schedule that has this key.
+    async fn problem_of(
+        &self,
+        schedule: &entity::schedule::Model,
+        id: Uuid,
+        now: DateTime<Utc>,
+    ) -> Result<Problem, CommandError> {
+        let within = Within::One(schedule.namespace_id);
+        let all = problems::since(&self.store, &within, (now - LOOKED_BACK).into()).await?;
+        let mut all = all.into_iter();
+        let found = all.find(|one| one.schedule_id == schedule.id && one.key() == id);
+        found.ok_or_else(|| CommandError::not_found("problem", id))
+    }
+}
+
+/// The alert, locked until the transaction ends, if this person may acknowledge it.
+async fn locked(
+    tx: &DatabaseTransaction,
+    right: &Operator,
+    id: Uuid,
+) -> Result<alert::Model, CommandError> {
+    let row = notes::lock(tx, id).await?;
+    let row = row.ok_or_else(|| CommandError::not_found("alert", id))?;
+    right.permit().over(row.namespace_id, "alert", id)?;
+    Ok(row)
+}

@@ -1,0 +1,117 @@
+//! Which schedules, workflows and channels of a namespace name which secrets.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::{Definition, Ping};
+use crate::{
+    store::{
+        Store, StoreError,
+        alerts::channels,
+        secret_users::{self, Runner},
+    },
+    target::{Http, Target},
+};
+
+/// The kind of something that names a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UserKind {
+    /// A task of the workflow that it runs, or the watchdog that it calls.
+    Schedule,
+    /// A task.
+    Workflow,
+    /// Its address or its key.
+    Channel,
+}
+
+/// Something that names a secret. They are sorted by kind and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SecretUser {
+    /// The kind.
+    pub kind: UserKind,
+    /// Its name.
+    pub name: String,
+    /// Its key.
+    pub id: Uuid,
+}
+
+/// What names the secrets of a namespace.
+#[derive(Clone, Debug, Default)]
+pub struct SecretUsers {
+    /// By the secret's name.
+    pub users: HashMap<String, BTreeSet<SecretUser>>,
+    /// Whether the namespace has more workflows or watchdogs than were examined.
+    pub is_cut: bool,
+}
+
+/// Maximum number of channels that are examined.
+const MAX_CHANNELS: u64 = 500;
+
+impl SecretUsers {
+    /// Reads the current definitions of a namespace.
+    pub async fn of_namespace(store: &Store, namespace: Uuid) -> Result<Self, StoreError> {
+        let mut found =
+            Self { users: HashMap::new(), is_cut: secret_users::is_cut(store, namespace).await? };
+        found.add_workflows(store, namespace).await?;
+        for row in secret_users::pingers(store, namespace).await? {
+            let Ok(ping) = serde_json::from_value::<Ping>(row.ping) else { continue };
+            let names: BTreeSet<String> =
+                ping.addresses().flat_map(|(_, url)| Ping::request(url).secret_names()).collect();
+            found.add(names, &SecretUser { kind: UserKind::Schedule, name: row.name, id: row.id });
+        }
+        for row in channels::list(store.read(), namespace, MAX_CHANNELS).await? {
+            // The rest of a channel is sealed; the secrets that it names are shown.
+            let shown = ["url", "signing_secret", "key"].map(|part| row.shown[part].as_str());
+            let names: BTreeSet<String> =
+                shown.into_iter().flatten().flat_map(named_in).collect();
+            found.add(names, &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id });
+        }
+        Ok(found)
+    }
+
+    /// The workflows, and the schedules that run them. A workflow that only the schedule of its own
+    /// name runs is that schedule's task.
+    async fn add_workflows(&mut self, store: &Store, namespace: Uuid) -> Result<(), StoreError> {
+        let mut naming: BTreeMap<Uuid, (String, BTreeSet<String>)> = BTreeMap::new();
+        for row in secret_users::mentions(store, namespace).await? {
+            let Ok(definition) = serde_json::from_value::<Definition>(row.definition) else {
+                continue;
+            };
+            let names: BTreeSet<String> =
+                definition.tasks.iter().flat_map(|task| task.target.secret_names()).collect();
+            if !names.is_empty() {
+                naming.insert(row.id, (row.name, names));
+            }
+        }
+        let ids: Vec<Uuid> = naming.keys().copied().collect();
+        let mut runners: HashMap<Uuid, Vec<Runner>> = HashMap::new();
+        let rows = secret_users::runners(store, &ids).await?;
+        self.is_cut |= rows.len() == secret_users::MAX_EXAMINED;
+        for row in rows {
+            runners.entry(row.workflow_id).or_default().push(row);
+        }
+        for (id, (name, names)) in naming {
+            let runners = runners.remove(&id).unwrap_or_default();
+            let is_own = matches!(&*runners, [only] if only.name == name);
+            for Runner { id, name, .. } in runners {
+                self.add(names.clone(), &SecretUser { kind: UserKind::Schedule, name, id });
+            }
+            if !is_own {
+                self.add(names, &SecretUser { kind: UserKind::Workflow, name, id });
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, names: BTreeSet<String>, user: &SecretUser) {
+        for name in names {
+            self.users.entry(name).or_default().insert(user.clone());
+        }
+    }
+}
+
+/// The secrets that an address or a key names.
+fn named_in(text: &str) -> Vec<String> {
+    Target::Http(Http::post(text)).secret_names()
+}

@@ -1,0 +1,103 @@
+//! What may use secrets: definitions, watchdog addresses, and channels that mention any. Which ones
+//! they name is in their templates, which nothing here reads.
+
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError, db::bulk::Bulk};
+
+/// Maximum number of workflows, and of schedules with a watchdog, of a namespace that are examined.
+pub const MAX_EXAMINED: usize = 5_000;
+
+/// A workflow whose current definition mentions secrets.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Mention {
+    /// The workflow.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Its tasks.
+    pub definition: serde_json::Value,
+}
+
+/// A schedule that runs a workflow.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Runner {
+    /// The schedule.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// The workflow.
+    pub workflow_id: Uuid,
+}
+
+/// A schedule whose watchdog addresses mention secrets.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Pinger {
+    /// The schedule.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// The addresses.
+    pub ping: serde_json::Value,
+}
+
+/// The workflows of a namespace whose current definitions mention secrets, of the first
+/// [`MAX_EXAMINED`] by name.
+pub async fn mentions(store: &Store, namespace: Uuid) -> Result<Vec<Mention>, StoreError> {
+    let sql = format!(
+        "SELECT w.id AS id, w.name AS name, d.definition AS definition FROM ( \
+           SELECT id, name, version FROM workflow \
+             WHERE namespace_id = $1 AND deleted_at IS NULL \
+             ORDER BY lower(name), id LIMIT {MAX_EXAMINED}) w \
+           JOIN workflow_version d ON d.workflow_id = w.id AND d.version = w.version \
+           WHERE CAST(d.definition AS text) LIKE '%secrets%'"
+    );
+    let statement = store.dialect().statement(sql, [namespace.into()]);
+    Ok(Mention::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// The schedules that are not deleted and run one of these workflows, at most [`MAX_EXAMINED`].
+pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, StoreError> {
+    if workflows.is_empty() {
+        return Ok(vec![]);
+    }
+    let sql = format!(
+        "SELECT s.id AS id, s.name AS name, s.workflow_id AS workflow_id \
+           FROM v JOIN schedule s ON s.workflow_id = v.id \
+           WHERE s.deleted_at IS NULL LIMIT {MAX_EXAMINED}"
+    );
+    let workflows = Bulk::default().uuid("id", workflows.iter().copied());
+    let statement = workflows.statement(store.dialect(), &sql, vec![]);
+    Ok(Runner::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// The schedules of a namespace whose watchdog addresses mention secrets, of the first
+/// [`MAX_EXAMINED`].
+pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, StoreError> {
+    let sql = format!(
+        "SELECT s.id AS id, s.name AS name, s.ping AS ping FROM ( \
+           SELECT id, name, ping FROM schedule \
+             WHERE ping IS NOT NULL AND namespace_id = $1 AND deleted_at IS NULL \
+             ORDER BY id LIMIT {MAX_EXAMINED}) s \
+           WHERE CAST(s.ping AS text) LIKE '%secrets%'"
+    );
+    let statement = store.dialect().statement(sql, [namespace.into()]);
+    Ok(Pinger::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// Whether a namespace has more workflows than are examined.
+pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        count: i64,
+    }
+    let sql = format!(
+        "SELECT count(*) AS count FROM (SELECT 1 FROM workflow \
+           WHERE namespace_id = $1 AND deleted_at IS NULL LIMIT {}) w",
+        MAX_EXAMINED + 1
+    );
+    let statement = store.dialect().statement(sql, [namespace.into()]);
+    let row = Row::find_by_statement(statement).one(store.read()).await?;
+    Ok(row.is_some_and(|row| usize::try_from(row.count).is_ok_and(|count| count > MAX_EXAMINED)))
+}

@@ -1,0 +1,81 @@
+//! Schedules counted by tag or by module.
+
+use entity::schedule::Column;
+use sea_orm::{FromQueryResult, QuerySelect, QueryTrait, Statement};
+
+use super::{
+    schedules::{Filter, matching},
+    within::Within,
+};
+use crate::store::{Store, StoreError, Total};
+
+/// Maximum number of groups: the largest.
+pub const MAX_GROUPS: usize = 200;
+
+/// What schedules are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// A schedule is in the group of each of its tags.
+    Tag,
+    /// The module that declares it.
+    Module,
+}
+
+/// A group of schedules.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Group {
+    /// The tag or the module.
+    pub name: String,
+    /// The number of its schedules.
+    pub schedules: i64,
+}
+
+/// The groups of a list of schedules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// The largest ones, by name.
+    pub groups: Vec<Group>,
+    /// The number of schedules in none, counted up to [`MAX_TOTAL`](crate::store::MAX_TOTAL).
+    pub without: i64,
+    /// Whether there are more groups.
+    pub is_cut: bool,
+}
+
+/// The groups of the schedules that match a filter.
+pub async fn groups(
+    store: &Store,
+    within: &Within,
+    filter: &Filter,
+    by: Grouping,
+) -> Result<Groups, StoreError> {
+    let column = match by {
+        Grouping::Tag => Column::Tags,
+        Grouping::Module => Column::Module,
+    };
+    let list = matching(store, within, filter).select_only().column_as(column, "kept");
+    let list = list.build(store.dialect().backend());
+    let (name, beside) = match (by, store.dialect().is_postgres()) {
+        (Grouping::Module, _) => ("s.kept", ""),
+        (Grouping::Tag, true) => {
+            ("t.value", "CROSS JOIN LATERAL jsonb_array_elements_text(s.kept) AS t(value)")
+        }
+        (Grouping::Tag, false) => ("t.value", "CROSS JOIN json_each(s.kept) t"),
+    };
+    let sql = format!(
+        "SELECT {name} AS name, count(*) AS schedules FROM ({}) s {beside} \
+           WHERE {name} IS NOT NULL GROUP BY {name} ORDER BY 2 DESC, 1 LIMIT {}",
+        list.sql,
+        MAX_GROUPS + 1
+    );
+    // All of them are read, so the time limit of searches applies.
+    let mut groups: Vec<Group> = store.found(Statement { sql, ..list }, true).await?;
+    let is_cut = groups.len() > MAX_GROUPS;
+    groups.truncate(MAX_GROUPS);
+    groups.sort_by_cached_key(|group| (group.name.to_lowercase(), group.name.clone()));
+    let none = match by {
+        Grouping::Tag => Filter { tagged: Some(false), ..filter.clone() },
+        Grouping::Module => Filter { declared: Some(false), ..filter.clone() },
+    };
+    let without = store.total(&Total::of(matching(store, within, &none), true)).await?;
+    Ok(Groups { groups, without, is_cut })
+}
