@@ -44,6 +44,7 @@ mod m0035_alert_receivers;
 mod m0036_badges;
 mod m0037_workers;
 mod m0038_schedules_of_all;
+mod m0039_history_quotas;
 
 /// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
@@ -89,6 +90,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0036_badges::Migration),
             Box::new(m0037_workers::Migration),
             Box::new(m0038_schedules_of_all::Migration),
+            Box::new(m0039_history_quotas::Migration),
         ]
     }
 }
