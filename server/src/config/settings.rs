@@ -413,7 +413,7 @@ impl Config {
 
     /// The machine's name.
     pub fn host_name(&self) -> Option<String> {
-        hostname::get().ok().and_then(|name| name.into_string().ok())
+        nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok())
     }
 
     /// Whether browsers reach this server over TLS.
