@@ -24,6 +24,8 @@ pub mod calendar_version;
 pub mod concurrency_group;
 pub mod fire;
 pub mod guess;
+pub mod history_cut;
+pub mod history_stat;
 pub mod idempotency;
 pub mod job;
 pub mod job_line;

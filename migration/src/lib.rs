@@ -45,6 +45,7 @@ mod m0036_badges;
 mod m0037_workers;
 mod m0038_schedules_of_all;
 mod m0039_acknowledgements;
+mod m0040_history_quotas;
 
 /// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
@@ -91,6 +92,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0037_workers::Migration),
             Box::new(m0038_schedules_of_all::Migration),
             Box::new(m0039_acknowledgements::Migration),
+            Box::new(m0040_history_quotas::Migration),
         ]
     }
 }

@@ -31,6 +31,11 @@ pub(crate) struct Quotas {
     pub(crate) fires_a_minute: Quota,
     pub(crate) live_runs: Quota,
     pub(crate) log_bytes_a_day: Quota,
+    pub(crate) log_bytes_a_run: Quota,
+    pub(crate) log_bytes: Quota,
+    pub(crate) history_rows: Quota,
+    /// Before this, history was removed for the quota of rows.
+    pub(crate) history_since: Option<Moment>,
 }
 
 /// The usage and limit of one quota.

@@ -98,6 +98,9 @@ pub fn quotas(config: &Config) -> crate::model::Quotas {
         fires_a_minute: limit(config.quotas.fires_a_minute),
         live_runs: limit(config.quotas.live_runs),
         log_bytes_a_day: limit(config.quotas.log_bytes_a_day),
+        log_bytes_a_run: limit(config.quotas.log_bytes_a_run),
+        log_bytes: limit(config.quotas.log_bytes),
+        history_rows: limit(config.quotas.history_rows),
     }
 }
 

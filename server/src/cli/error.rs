@@ -45,6 +45,12 @@ pub(super) enum CliError {
     /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),
+    /// This version cannot read so many of the stored schedules and workflows.
+    #[error(
+        "this version cannot go on with {0} of the stored schedules and workflows: change them \
+         before the upgrade"
+    )]
+    NotUpgradable(usize),
     /// The settings cannot be used.
     #[error("failed to {0}")]
     Config(#[from] ConfigError),

@@ -82,6 +82,7 @@ pub(super) const GUIDE: &[Group] = &[
         commands: &[
             ("serve", "carillon serve --init-admin"),
             ("doctor", "carillon doctor --config /etc/carillon/carillon.toml"),
+            ("upgrade", "carillon upgrade --check"),
             ("migrate", "carillon migrate --status"),
             ("backup", "carillon backup --to /var/backups"),
             ("restore", "carillon restore /var/backups/carillon-20261126T020000Z.db"),

@@ -6,7 +6,7 @@
 //! (if requested), 4 an awaited run did not succeed.
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`),
-//! those that work on the configured database (`serve`, `doctor`, `migrate`, `backup`, `restore`,
+//! those that work on the configured database (`serve`, `doctor`, `upgrade`, `migrate`, `backup`, `restore`,
 //! `retention` without a subcommand, `user`, `member`, `namespace`, `token`, `secret`, `audit`),
 //! and those that talk to a running server over GraphQL (all others) or check its health
 //! (`healthcheck`).
@@ -94,6 +94,7 @@ mod token;
 mod trigger;
 mod undelete;
 mod upcoming;
+mod upgrade;
 mod user;
 mod versions;
 mod when;
@@ -157,6 +158,7 @@ enum Command {
     Alerts(alerts::Alerts),
     Migrate(migrate::Migrate),
     Doctor(Box<doctor::Doctor>),
+    Upgrade(upgrade::Upgrade),
     Backup(backup::Backup),
     Restore(restore::Restore),
     Retention(retention::Retention),
@@ -234,6 +236,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
         Command::Doctor(doctor) => offline::on_a_runtime(doctor.run()),
+        Command::Upgrade(upgrade) => offline::on_a_runtime(upgrade.run()),
         Command::Backup(backup) => offline::on_a_runtime(backup.run()),
         Command::Restore(restore) => offline::on_a_runtime(restore.run()),
         Command::Retention(retention) => offline::on_a_runtime(retention.run()),

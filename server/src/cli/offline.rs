@@ -53,6 +53,7 @@ impl Office {
         let cache = Arc::new(timetable::Cache::new(1));
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let commands = Commands::new(store, clock, cache, executor, Signals::default());
+        let commands = commands.with_retention(app::retention(&self.config));
         Ok(commands.with_quotas(app::quotas(&self.config)))
     }
 }

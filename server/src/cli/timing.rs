@@ -2,7 +2,10 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use timetable::{Definition, Dialect, DstPolicy, Gap, Overlap, Timetable, TimingError};
 
-use super::{CliError, caret, when::future};
+use super::{
+    CliError, caret,
+    when::{When, somewhere},
+};
 use crate::clock::Clock;
 
 /// A timing on the command line.
@@ -18,10 +21,10 @@ pub(super) struct Timing {
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
-    /// Start after this instant, exclusive, in this machine's zone unless it has an offset; @every
+    /// Start after this instant, exclusive, in the zone of --tz unless it has an offset; @every
     /// counts from it [default: now]
-    #[arg(long, value_name = "WHEN", value_parser = future)]
-    from: Option<DateTime<Utc>>,
+    #[arg(long, value_name = "WHEN", value_parser = somewhere)]
+    from: Option<When>,
     /// Whether a fixed time that the clock skips fires right after the gap, or not at all
     #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
     dst_gap: GapFlag,
@@ -67,10 +70,38 @@ pub(super) enum OverlapFlag {
 /// Values for what a question omits.
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
-    /// Now, if no instant is given.
-    pub(super) from: DateTime<Utc>,
+    pub(super) now: DateTime<Utc>,
+    /// Read in the question's zone.
+    from: Option<When>,
     pub(super) dst: DstPolicy,
     pub(super) dialect: Option<Dialect>,
+}
+
+impl Defaults<'_> {
+    /// The instant after which to look in that zone, if the question names none: now if the flags
+    /// do not either.
+    pub(super) fn from_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
+        self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
+    }
+}
+
+/// A text in the zone of a timing. In a zone that does not exist it is now: the calculator reports
+/// the zone.
+fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
+    match when.ahead_in(zone, now) {
+        Some(at) => Ok(at),
+        None if timetable::wall_clock(zone, now).is_none() => Ok(now),
+        None => Err("is too far from now".to_owned()),
+    }
+}
+
+/// The instant that a question of a batch names.
+pub(super) fn read_instant(
+    text: &str,
+    zone: &str,
+    now: DateTime<Utc>,
+) -> Result<DateTime<Utc>, String> {
+    instant(somewhere(text)?, zone, now)
 }
 
 /// An expression in our dialect.
@@ -82,9 +113,8 @@ pub(super) fn translated(text: &str, dialect: Option<Dialect>) -> Result<String,
 impl Timing {
     /// Everything but the expressions.
     pub(super) fn defaults(&self) -> Defaults<'_> {
-        let from = self.from.unwrap_or_else(|| Clock::system().now());
-        let dialect = self.dialect.map(DialectFlag::dialect);
-        Defaults { tz: &self.tz, from, dst: self.policy(), dialect }
+        let (now, dialect) = (Clock::system().now(), self.dialect.map(DialectFlag::dialect));
+        Defaults { tz: &self.tz, now, from: self.from, dst: self.policy(), dialect }
     }
 
     /// The compiled timing, and the instant after which to look.
@@ -96,7 +126,10 @@ impl Timing {
             let text = "give an expression, such as '30 2 * * *'";
             return Err(CliError::Usage(text.to_owned()));
         }
-        let Defaults { tz, from, dst, .. } = self.defaults();
+        let defaults = self.defaults();
+        let Defaults { tz, dst, .. } = defaults;
+        let from = defaults.from_in(tz);
+        let from = from.map_err(|problem| CliError::Usage(format!("--from {problem}")))?;
         let definition = definition(&expressions, tz, from, dst);
         let compiled = Timetable::new(&definition);
         Ok((compiled.map_err(|error| CliError::Timing(self.explain(&expressions, &error)))?, from))
@@ -160,11 +193,4 @@ pub(super) fn definition(
         jitter: std::time::Duration::ZERO,
         seed: [0; 16],
     }
-}
-
-/// An instant in a batch.
-pub(super) fn instant(text: &str) -> Result<DateTime<Utc>, String> {
-    DateTime::parse_from_rfc3339(text).map(|at| at.to_utc()).map_err(|error| {
-        format!("{error}; give an instant with its offset, such as 2026-03-29T00:00:00Z")
-    })
 }

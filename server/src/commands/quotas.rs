@@ -12,6 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
 use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +24,7 @@ use super::{BadInput, Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::Owner,
     model::{OwnQuotas, Quotas, check},
-    store::{DatabaseTransaction, namespaces, quotas::Usage},
+    store::{DatabaseTransaction, history::History, namespaces, quotas::Usage},
 };
 
 /// How long a count stays valid.
@@ -253,7 +254,11 @@ pub struct UsedQuotas {
     /// Runs at work.
     pub live_runs: i64,
     /// Bytes of log lines today, as counted by this node.
-    pub log_bytes: i64,
+    pub log_bytes_today: i64,
+    /// The history that is kept.
+    pub history: History,
+    /// Settled history from before this was removed for the quota of rows, if that ever happened.
+    pub cut: Option<Timestamp>,
 }
 
 impl Commands {
@@ -349,6 +354,9 @@ impl Commands {
             ("quotas.firesAMinute", own.fires_a_minute),
             ("quotas.liveRuns", own.live_runs),
             ("quotas.logBytesADay", own.log_bytes_a_day),
+            ("quotas.logBytesARun", own.log_bytes_a_run),
+            ("quotas.logBytes", own.log_bytes),
+            ("quotas.historyRows", own.history_rows),
         ];
         for (field, value) in fields {
             if let Some(value) = value.filter(|value| !(0..=MAX_QUOTA).contains(value)) {
@@ -390,8 +398,11 @@ impl Commands {
         let own = OwnQuotas::of_column(set.as_ref());
         let now = self.clock.now();
         let live_runs = self.store.live_runs_of(id, now.into()).await?;
-        let log_bytes = self.cluster.meter().log_bytes(name, now);
-        Ok(UsedQuotas { limits: own.over(self.quotas), own, usage, live_runs, log_bytes })
+        let log_bytes_today = self.cluster.meter().log_bytes(name, now);
+        let history = self.store.history_of(id, self.retention.days, now).await?;
+        let cut = self.store.cut_of(id).await?;
+        let limits = own.over(self.quotas);
+        Ok(UsedQuotas { limits, own, usage, live_runs, log_bytes_today, history, cut })
     }
 }
 

@@ -261,6 +261,9 @@ impl Config {
             ("quotas.fires_a_minute", self.quotas.fires_a_minute),
             ("quotas.live_runs", self.quotas.live_runs),
             ("quotas.log_bytes_a_day", self.quotas.log_bytes_a_day),
+            ("quotas.log_bytes_a_run", self.quotas.log_bytes_a_run),
+            ("quotas.log_bytes", self.quotas.log_bytes),
+            ("quotas.history_rows", self.quotas.history_rows),
         ] {
             if quota > MAX_QUOTA {
                 let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");

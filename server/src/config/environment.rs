@@ -1,14 +1,14 @@
 //! Environment variables as settings. A variable is text, and the setting's type determines how it
 //! is read: for a text setting, `0042` stays text and does not become the number 42.
 
-use figment::{
-    Figment,
-    providers::{Env, Serialized},
-    value::Value,
-};
-use serde_json::json;
+use std::collections::BTreeMap;
 
-use super::Config;
+use serde_json::{Number, Value};
+
+use super::{Config, layers::nested};
+
+/// What the names of settings begin with.
+const PREFIX: &str = "CARILLON_";
 
 /// Variables with our prefix that are not settings: they are read by the command line or the tests,
 /// or were passed to a `command` target that calls the command line.
@@ -33,28 +33,69 @@ const NOT_SETTINGS: [&str; 18] = [
     "context_file",
 ];
 
-/// The settings so far, overridden by the environment.
-pub(super) fn over(settings: Figment) -> Figment {
-    let environment = Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__");
-    let texts: Vec<(String, String)> = environment
-        .iter()
-        .map(|(name, text)| (name.as_str().to_owned(), text.trim().to_owned()))
-        .filter(|(name, text)| is_misread(text) && takes_text(name, text))
-        .collect();
-    let read = settings.merge(environment);
-    texts.iter().fold(read, |read, (name, text)| read.merge(Serialized::global(name, text)))
+/// The settings that the environment contains, by their dotted names.
+pub(super) fn settings() -> BTreeMap<String, Value> {
+    let texts = std::env::vars_os().filter_map(|(name, text)| {
+        let name = setting(name.to_str()?)?;
+        Some((name, text.into_string().ok()?))
+    });
+    texts.map(|(name, text)| (name.clone(), value(&name, text.trim()))).collect()
 }
 
-/// Whether a text would be converted to a number or a Boolean.
-fn is_misread(text: &str) -> bool {
-    matches!(text.parse(), Ok(Value::Num(..) | Value::Bool(..)))
+/// The dotted name of the setting that a variable stands for, if it stands for one.
+fn setting(variable: &str) -> Option<String> {
+    let (prefix, name) = variable.split_at_checked(PREFIX.len())?;
+    let name = name.to_ascii_lowercase();
+    let is_ours = prefix.eq_ignore_ascii_case(PREFIX) && !name.is_empty();
+    (is_ours && !NOT_SETTINGS.contains(&&*name)).then(|| name.replace("__", "."))
+}
+
+/// A variable's text as the value of the setting with this dotted name.
+fn value(name: &str, text: &str) -> Value {
+    if let Some(word) = scalar(text) {
+        return if takes_text(name, text) { text.into() } else { word };
+    }
+    if !text.starts_with(['[', '{', '"']) {
+        return text.into();
+    }
+    let written = toml::from_str::<BTreeMap<String, Value>>(&format!("value = {text}"));
+    if let Ok(mut written) = written
+        && written.len() == 1
+        && let Some(value) = written.remove("value")
+    {
+        return value;
+    }
+    // Words need no quotes in a list.
+    let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let Some(list) = list else { return text.into() };
+    let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(|word| scalar(word).unwrap_or_else(|| word.into())).collect()
+}
+
+/// A text that is a number or a Boolean.
+fn scalar(text: &str) -> Option<Value> {
+    let number = || {
+        let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.".contains(&byte);
+        if !text.bytes().all(is_number) {
+            return None;
+        }
+        if text.contains('.') {
+            return Number::from_f64(text.parse().ok()?);
+        }
+        let unsigned = text.parse::<u64>().ok().map(Number::from);
+        unsigned.or_else(|| text.parse::<i64>().ok().map(Number::from))
+    };
+    match text {
+        "true" => Some(true.into()),
+        "false" => Some(false.into()),
+        _ => number().map(Value::Number),
+    }
 }
 
 /// Whether the setting with this dotted name accepts this text as text. It tries to deserialize it,
 /// so that no list of such settings has to be maintained.
 fn takes_text(name: &str, text: &str) -> bool {
-    let asked = name.rsplit('.').fold(json!(text), |inner, part| json!({ part: inner }));
-    match serde_json::from_value::<Config>(asked) {
+    match serde_json::from_value::<Config>(nested(name, text.into())) {
         Ok(_) => true,
         // Other required fields come from elsewhere: a value is read before a missing field is
         // noticed.
@@ -64,6 +105,8 @@ fn takes_text(name: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -89,12 +132,37 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_no_text_any_more_is_asked_about() {
-        for text in ["42", "0042", "-7", "1.5", "true"] {
-            assert!(is_misread(text), "{text}");
+    fn a_variable_is_read_as_its_setting_wants_it() {
+        for (name, text, expected) in [
+            ("node.capacity", "42", json!(42)),
+            ("node.name", "0042", json!("0042")),
+            ("database.migrate", "false", json!(false)),
+            ("nothing", "-7", json!(-7)),
+            ("nothing", "1.5", json!(1.5)),
+            ("nothing", "12e5", json!("12e5")),
+            ("nothing", "4 2", json!("4 2")),
+            ("nothing", "", json!("")),
+            ("nothing", "\"42\"", json!("42")),
+            ("nothing", "[\"a\", \"b, c\"]", json!(["a", "b, c"])),
+            ("nothing", "[a, b]", json!(["a", "b"])),
+            ("nothing", "[]", json!([])),
+            ("nothing", "[1, 2]", json!([1, 2])),
+            ("nothing", "{ billing = { missed = 3 } }", json!({ "billing": { "missed": 3 } })),
+            ("nothing", "[1]\nother = 2", json!("[1]\nother = 2")),
+            ("nothing", "{broken", json!("{broken")),
+        ] {
+            assert_eq!(value(name, text), expected, "{text}");
         }
-        for text in ["a", "4 2", "[1, 2]", "\"42\"", "", "12e5"] {
-            assert!(!is_misread(text), "{text}");
+    }
+
+    #[test]
+    fn a_name_says_which_setting_it_is() {
+        assert_eq!(setting("CARILLON_NODE__CAPACITY").as_deref(), Some("node.capacity"));
+        assert_eq!(setting("CARILLON_LISTEN").as_deref(), Some("listen"));
+        for other in
+            ["CARILLON_RUN_ID", "CARILLON_", "PATH", "CARILLONX", "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"]
+        {
+            assert_eq!(setting(other), None, "{other}");
         }
     }
 }

@@ -1,12 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use figment::{
-    Figment,
-    error::Kind,
-    providers::{Format, Serialized, Toml},
+use super::{
+    BadSetting, Config, environment,
+    layers::{Layers, Misfit},
 };
-
-use super::{BadSetting, Config, environment};
 
 /// Read if it exists and no other file is requested.
 const FILE: &str = "carillon.toml";
@@ -51,17 +48,19 @@ impl Sources {
 impl Config {
     /// Reads and checks all sources.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
-        let mut figment = Figment::new();
+        let mut layers = Layers::default();
         match sources.file() {
             Some(path) if !path.is_file() => return Err(ConfigError::NoFile { path }),
-            Some(path) => figment = figment.merge(Toml::file_exact(path)),
+            Some(path) => layers.merge(read(&path)?, &path.display().to_string()),
             None => {}
         }
-        figment = environment::over(figment);
-        for (name, value) in &sources.flags {
-            figment = figment.merge(Serialized::global(name, value));
+        for (name, value) in environment::settings() {
+            layers.set(&name, value, "the environment");
         }
-        let config: Self = figment.extract().map_err(|error| problem(&error))?;
+        for (name, value) in &sources.flags {
+            layers.set(name, value.clone(), "the flags");
+        }
+        let config: Self = layers.extract().map_err(|misfit| problem(&misfit))?;
         config.check()?;
         Ok(config)
     }
@@ -73,37 +72,51 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// One line: the setting, what is wrong, and where it is.
-fn problem(error: &figment::Error) -> ConfigError {
-    let name = error.path.join(".");
-    let problem = if let Kind::UnknownField(field, expected) = &error.kind {
-        // The path already ends with the field when it was found in a map.
-        let name = if error.path.last().is_some_and(|last| last == field) {
-            name
-        } else if name.is_empty() {
-            field.clone()
-        } else {
-            format!("{name}.{field}")
-        };
-        let alike = expected
-            .iter()
-            .map(|known| (strsim::jaro_winkler(known, field), known))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .max_by(|one, other| one.0.total_cmp(&other.0));
-        match alike {
-            Some((_, known)) => format!("{name}: no such setting; did you mean '{known}'?"),
-            None => format!("{name}: no such setting; there are {}", expected.join(", ")),
-        }
-    } else if name.is_empty() {
-        error.kind.to_string()
-    } else {
-        format!("{name}: {}", error.kind)
+/// The settings of a file.
+fn read(path: &Path) -> Result<serde_json::Value, ConfigError> {
+    let failed = |problem: String| ConfigError::Source {
+        problem: format!("{} (in {})", one_line(&problem), path.display()),
     };
-    let place = error.metadata.as_ref().map(|metadata| match &metadata.source {
-        Some(source) => format!(" (in {source})"),
-        None => format!(" (in the {})", metadata.name),
-    });
-    // The parser's message has several lines; one is enough for an error.
-    let one_line = problem.split_whitespace().collect::<Vec<_>>().join(" ");
-    ConfigError::Source { problem: format!("{one_line}{}", place.unwrap_or_default()) }
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    toml::from_str(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// One line: the setting, what is wrong, and where it is.
+fn problem(misfit: &Misfit) -> ConfigError {
+    let Misfit { name, problem, origin } = misfit;
+    let problem = match unknown_field(problem) {
+        Some((field, expected)) => {
+            // The name ends with the field when it was found in a map.
+            let name = match name.rsplit('.').next() {
+                Some(last) if last == field => name.clone(),
+                Some("") | None => field.to_owned(),
+                Some(_) => format!("{name}.{field}"),
+            };
+            let alike = expected
+                .iter()
+                .map(|known| (strsim::jaro_winkler(known, field), known))
+                .filter(|(likeness, _)| *likeness > 0.8)
+                .max_by(|one, other| one.0.total_cmp(&other.0));
+            match alike {
+                Some((_, known)) => format!("{name}: no such setting; did you mean '{known}'?"),
+                None => format!("{name}: no such setting; there are {}", expected.join(", ")),
+            }
+        }
+        None if name.is_empty() => problem.clone(),
+        None => format!("{name}: {problem}"),
+    };
+    let place = origin.as_ref().map(|origin| format!(" (in {origin})")).unwrap_or_default();
+    ConfigError::Source { problem: format!("{}{place}", one_line(&problem)) }
+}
+
+/// The unknown field that serde reports, and the known ones.
+fn unknown_field(problem: &str) -> Option<(&str, Vec<&str>)> {
+    let names = problem.strip_prefix("unknown field ")?;
+    let mut names = names.split('`').skip(1).step_by(2);
+    Some((names.next()?, names.collect()))
+}
+
+/// A parser's message has several lines; one is enough for an error.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

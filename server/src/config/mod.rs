@@ -18,7 +18,8 @@
 //! - `secrets`: the encryption keys of secrets; `key_text`: settings that are secrets
 //! - `smtp`: the mail server
 //! - `watch`: who may read health and metrics
-//! - `load`: the sources and their errors; `environment`: the source whose values are all text
+//! - `load`: the sources and their errors; `layers`: what they are merged into; `environment`: the
+//!   source whose values are all text
 //! - `check`: what types cannot express: limits, and settings that must agree
 
 mod api;
@@ -29,6 +30,7 @@ mod duration;
 mod environment;
 mod health;
 mod key_text;
+mod layers;
 mod listed;
 mod load;
 mod oidc;

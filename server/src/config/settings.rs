@@ -191,6 +191,12 @@ pub struct Quotas {
     pub live_runs: u64,
     /// Bytes of log lines a day.
     pub log_bytes_a_day: u64,
+    /// Bytes of log lines of one run.
+    pub log_bytes_a_run: u64,
+    /// Bytes of log lines that are kept.
+    pub log_bytes: u64,
+    /// Fires, runs and attempts that are kept.
+    pub history_rows: u64,
 }
 
 /// Where `http` targets may connect, and which certificate authorities they trust.
@@ -369,6 +375,9 @@ impl Default for Quotas {
             fires_a_minute: 60_000,
             live_runs: 10_000,
             log_bytes_a_day: 1024 * 1024 * 1024,
+            log_bytes_a_run: 256 * 1024 * 1024,
+            log_bytes: 0,
+            history_rows: 0,
         }
     }
 }
@@ -404,7 +413,7 @@ impl Config {
 
     /// The machine's name.
     pub fn host_name(&self) -> Option<String> {
-        hostname::get().ok().and_then(|name| name.into_string().ok())
+        nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok())
     }
 
     /// Whether browsers reach this server over TLS.

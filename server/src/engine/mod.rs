@@ -53,7 +53,7 @@ pub use cluster::membership::{CancellerReport, PulseReport};
 pub use error::EngineError;
 pub(crate) use execution::flow::{Shown, kept_tasks, merged_results, shown};
 pub use execution::{dispatcher::DispatcherReport, recovery::RecoveryReport};
-pub use maintenance::{retention::RetentionReport, stats::StatsReport};
+pub use maintenance::{HistoryQuotasReport, retention::RetentionReport, stats::StatsReport};
 pub use planning::{backfill::BackfillReport, planner::PlannerReport};
 pub use running::{Engine, Status};
 pub use settings::Settings;

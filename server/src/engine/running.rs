@@ -23,7 +23,7 @@ use super::{
     execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
     jobs::Desk,
     maintenance::{
-        Refresh,
+        HistoryQuotas, HistoryQuotasReport, Refresh,
         retention::{Keeper, RetentionReport},
         stats::{Stats, StatsReport},
     },
@@ -66,6 +66,7 @@ pub struct Engine {
     backfill: watch::Receiver<(u64, BackfillReport)>,
     retention: Option<watch::Receiver<(u64, RetentionReport)>>,
     stats: watch::Receiver<(u64, StatsReport)>,
+    history_quotas: watch::Receiver<(u64, HistoryQuotasReport)>,
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
@@ -141,7 +142,7 @@ impl Engine {
         let planner = start.service_if(schedules, Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service_if(works, Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
-        start.service_if(schedules || works, Refresh { core: core.clone() }, Wake::Never);
+        start.service_if(schedules || works, Refresh::new(core.clone()), Wake::Never);
         if core.store.dialect().is_postgres() {
             start.service(LiveRangeRefresher::new(core.clone()), Wake::Never);
         }
@@ -162,6 +163,8 @@ impl Engine {
         let retention = retention
             .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
         let stats = start.service_if(schedules, Stats::new(core.clone()), Wake::Never);
+        let history_quotas = HistoryQuotas::new(core.clone());
+        let history_quotas = start.service_if(schedules, history_quotas, Wake::Never);
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         let (relay, stop_relay) = (TaskTracker::new(), CancellationToken::new());
         relay.spawn(relay::run(core.clone(), stop_relay.clone()));
@@ -184,6 +187,7 @@ impl Engine {
             backfill,
             retention,
             stats,
+            history_quotas,
             heartbeat,
         })
     }
@@ -231,6 +235,11 @@ impl Engine {
     /// Published after each roll-up round.
     pub fn stats_reports(&self) -> watch::Receiver<(u64, StatsReport)> {
         self.stats.clone()
+    }
+
+    /// Published after each comparison of histories with their quotas.
+    pub fn history_quotas_reports(&self) -> watch::Receiver<(u64, HistoryQuotasReport)> {
+        self.history_quotas.clone()
     }
 
     /// Stops claiming and taking runs, lets attempts finish within `grace`, releases the rest to

@@ -47,6 +47,8 @@ pub struct Settings {
     pub stats_interval: Duration,
     /// How often quotas are read: a changed quota takes effect on a node within this time.
     pub quotas_interval: Duration,
+    /// How often histories are compared with the quotas of rows.
+    pub history_interval: Duration,
     /// How long an intent can stay without a run before it counts as lost even if its node is
     /// alive.
     pub lost_after: Duration,
@@ -83,6 +85,7 @@ impl Default for Settings {
             lookout_interval: Duration::from_secs(5),
             stats_interval: Duration::from_secs(10),
             quotas_interval: Duration::from_secs(5),
+            history_interval: Duration::from_secs(60),
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,
             recovery_age: Duration::from_secs(24 * 60 * 60),
@@ -91,5 +94,15 @@ impl Default for Settings {
             quotas: Quotas::default(),
             vault: Vault::default(),
         }
+    }
+}
+
+/// For a server that keeps everything: longer than any history.
+const FOR_EVER_DAYS: i32 = 100_000;
+
+impl Settings {
+    /// How many days a namespace without its own retention keeps its history.
+    pub(in crate::engine) fn history_days(&self) -> i32 {
+        self.retention.map_or(FOR_EVER_DAYS, |retention| retention.days)
     }
 }

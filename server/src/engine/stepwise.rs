@@ -26,7 +26,7 @@ use super::{
     },
     core::{Core, LogMessage, Parts, StopReason},
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
-    maintenance::{Refresh, retention::Keeper, stats::Stats},
+    maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
     planning::{backfill::Backfill, planner::Planner, zones::Zones},
     running::{Joined, join},
     service::{Service, caught},
@@ -70,7 +70,8 @@ impl Stepwise {
             Step::of(Backfill { core: core.clone() }),
             Step::of(Stats::new(core.clone())),
             Step::of(Zones { core: core.clone() }),
-            Step::of(Refresh { core: core.clone() }),
+            Step::of(Refresh::new(core.clone())),
+            Step::of(HistoryQuotas::new(core.clone())),
         ];
         if core.store.dialect().is_postgres() {
             steps.push(Step::of(LiveRangeRefresher::new(core.clone())));

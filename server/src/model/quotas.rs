@@ -14,6 +14,12 @@ pub struct Quotas {
     pub live_runs: Option<i64>,
     /// Bytes of log lines in 24 hours.
     pub log_bytes_a_day: Option<i64>,
+    /// Bytes of log lines of one run, all its attempts together.
+    pub log_bytes_a_run: Option<i64>,
+    /// Bytes of log lines that are kept.
+    pub log_bytes: Option<i64>,
+    /// Fires, runs and attempts that are kept.
+    pub history_rows: Option<i64>,
 }
 
 /// The quotas that were set for a namespace: 0 means no limit, an absent one falls back to the
@@ -30,9 +36,29 @@ pub struct OwnQuotas {
     pub live_runs: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_bytes_a_day: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes_a_run: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history_rows: Option<i64>,
 }
 
 impl OwnQuotas {
+    /// The same with the quotas that are missing here taken from `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules.or(other.schedules),
+            fires_a_minute: self.fires_a_minute.or(other.fires_a_minute),
+            live_runs: self.live_runs.or(other.live_runs),
+            log_bytes_a_day: self.log_bytes_a_day.or(other.log_bytes_a_day),
+            log_bytes_a_run: self.log_bytes_a_run.or(other.log_bytes_a_run),
+            log_bytes: self.log_bytes.or(other.log_bytes),
+            history_rows: self.history_rows.or(other.history_rows),
+        }
+    }
+
     /// Parses the namespace's column. An unreadable value sets nothing.
     pub fn of_column(column: Option<&serde_json::Value>) -> Self {
         column.and_then(|json| Self::deserialize(json).ok()).unwrap_or_default()
@@ -50,6 +76,9 @@ impl OwnQuotas {
             fires_a_minute: one(self.fires_a_minute, usual.fires_a_minute),
             live_runs: one(self.live_runs, usual.live_runs),
             log_bytes_a_day: one(self.log_bytes_a_day, usual.log_bytes_a_day),
+            log_bytes_a_run: one(self.log_bytes_a_run, usual.log_bytes_a_run),
+            log_bytes: one(self.log_bytes, usual.log_bytes),
+            history_rows: one(self.history_rows, usual.history_rows),
         }
     }
 }
@@ -66,12 +95,7 @@ mod tests {
         let of = |json| OwnQuotas::of_column(Some(&json)).over(usual);
         assert_eq!(of(json!({})), usual);
         let own = of(json!({ "schedules": 3, "live_runs": 0, "fires_a_minute": 60 }));
-        let expected = Quotas {
-            schedules: Some(3),
-            fires_a_minute: Some(60),
-            live_runs: None,
-            log_bytes_a_day: None,
-        };
+        let expected = Quotas { schedules: Some(3), fires_a_minute: Some(60), ..Quotas::default() };
         assert_eq!(own, expected);
         assert_eq!(of(json!("nonsense")), usual);
         assert_eq!(OwnQuotas::of_column(None).over(usual), usual);

@@ -75,6 +75,8 @@ pub struct Metrics {
     retention_rows: Counter<u64>,
     retention_partitions: Counter<u64>,
     retention_chunk_duration: Histogram<f64>,
+    history_cut_rows: Counter<u64>,
+    log_lines_left_out: Counter<u64>,
     connections: Connections,
     brokers: Arc<Brokers>,
     minute: Arc<Minute>,
@@ -114,6 +116,8 @@ impl Metrics {
         zero(&self.sign_ins, "outcome", &["accepted", "refused", "limited"]);
         let tables = ["fire", "run", "task_run", "task_log"];
         zero(&self.retention_rows, "table", &tables);
+        zero(&self.history_cut_rows, "table", &tables);
+        zero(&self.log_lines_left_out, "quota", &["run", "kept", "day"]);
         zero(&self.retention_partitions, "change", &["made", "dropped"]);
     }
 
@@ -179,6 +183,14 @@ impl Metrics {
             retention_chunk_duration: seconds(
                 "carillon.retention_chunk_duration",
                 "One transaction that removes old rows.",
+            ),
+            history_cut_rows: counter(
+                "carillon.history_cut_rows",
+                "Rows removed before their retention, for a namespace's quota, by table.",
+            ),
+            log_lines_left_out: counter(
+                "carillon.log_lines_left_out",
+                "Log lines that were not kept, by the quota that was used up.",
             ),
             connections: Connections::of(meter),
             brokers: Brokers::observed(meter),
@@ -266,6 +278,16 @@ impl Metrics {
     /// Records how long a retention transaction held the writer.
     pub fn retention_chunk(&self, took: Duration) {
         self.retention_chunk_duration.record(took.as_secs_f64(), &[]);
+    }
+
+    /// Counts rows of a table that were removed for a namespace's quota of history.
+    pub fn history_cut(&self, table: &'static str, rows: u64) {
+        self.history_cut_rows.add(rows, &[KeyValue::new("table", table)]);
+    }
+
+    /// Counts log lines that were left out because this quota was used up.
+    pub fn log_lines_left_out(&self, quota: &'static str, lines: u64) {
+        self.log_lines_left_out.add(lines, &[KeyValue::new("quota", quota)]);
     }
 
     /// Sets the number of runs at work on this node.

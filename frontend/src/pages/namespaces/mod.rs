@@ -66,6 +66,8 @@ fn list(all: &[Namespace], dialogs: Dialogs, is_admin: bool) -> AnyView {
         heading("Fires a minute", "number wide"),
         heading("Live runs", "number wide"),
         heading("Log a day", "number wide"),
+        heading("Log kept", "number wide"),
+        heading("History rows", "number wide"),
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = all.iter().map(|row| line(row, dialogs, is_admin)).collect();
@@ -89,6 +91,9 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
     let since = (row.created_at.millis() > 0).then(|| {
         view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
     });
+    let cut = quotas.history_since.map(|since| {
+        view! { <span class="cell-note">"none before "{when(since, None)}</span> }.into_any()
+    });
     view! {
         <tr data-testid="namespace-row">
             <th scope="row" class="name-cell">{row.name.clone()}{since}</th>
@@ -98,6 +103,8 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
             <td class="number wide">{used(quotas.fires_a_minute, count)}</td>
             <td class="number wide">{used(quotas.live_runs, count)}</td>
             <td class="number wide">{used(quotas.log_bytes_a_day, bytes)}</td>
+            <td class="number wide">{used(quotas.log_bytes, bytes)}</td>
+            <td class="number wide">{used(quotas.history_rows, count)}{cut}</td>
             <td class="actions-cell"><div class="row-actions">{keep}{rest}</div></td>
         </tr>
     }

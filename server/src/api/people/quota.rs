@@ -1,6 +1,10 @@
 use async_graphql::{InputObject, SimpleObject};
 
-use crate::{api::scalar::Long, commands::UsedQuotas, model::OwnQuotas};
+use crate::{
+    api::scalar::{Instant, Long},
+    commands::UsedQuotas,
+    model::OwnQuotas,
+};
 
 /// How much of the server a namespace may use, and how much it uses.
 #[derive(SimpleObject)]
@@ -13,6 +17,16 @@ pub(crate) struct NamespaceQuotas {
     live_runs: Quota,
     /// Bytes of log lines a day. Usage is what the answering node has counted today.
     log_bytes_a_day: Quota,
+    /// Bytes of log lines of one run. Usage is always 0: each run has this quota for itself.
+    log_bytes_a_run: Quota,
+    /// Bytes of log lines that are kept. Usage is counted every half minute.
+    log_bytes: Quota,
+    /// Fires, runs and attempts that are kept. Usage is counted within half a minute, runs when
+    /// they settle.
+    history_rows: Quota,
+    /// Settled history from before this was removed although its retention had not passed, for the
+    /// quota of rows; null if that never happened.
+    history_since: Option<Instant>,
 }
 
 /// The usage and the limit of one resource.
@@ -28,7 +42,7 @@ pub(crate) struct Quota {
 
 impl From<UsedQuotas> for NamespaceQuotas {
     fn from(used: UsedQuotas) -> Self {
-        let UsedQuotas { limits, own, usage, live_runs, log_bytes } = used;
+        let UsedQuotas { limits, own, usage, live_runs, log_bytes_today, history, cut } = used;
         let quota = |used: i64, limit: Option<i64>, own: Option<i64>| Quota {
             used: used.into(),
             limit: limit.map(Into::into),
@@ -40,7 +54,11 @@ impl From<UsedQuotas> for NamespaceQuotas {
             schedules: quota(usage.schedules, limits.schedules, own.schedules),
             fires_a_minute: quota(fires, limits.fires_a_minute, own.fires_a_minute),
             live_runs: quota(live_runs, limits.live_runs, own.live_runs),
-            log_bytes_a_day: quota(log_bytes, limits.log_bytes_a_day, own.log_bytes_a_day),
+            log_bytes_a_day: quota(log_bytes_today, limits.log_bytes_a_day, own.log_bytes_a_day),
+            log_bytes_a_run: quota(0, limits.log_bytes_a_run, own.log_bytes_a_run),
+            log_bytes: quota(history.log_bytes, limits.log_bytes, own.log_bytes),
+            history_rows: quota(history.row_count, limits.history_rows, own.history_rows),
+            history_since: cut.map(Into::into),
         }
     }
 }
@@ -56,11 +74,33 @@ pub(crate) struct NamespaceQuotasInput {
     live_runs: Option<i64>,
     /// Bytes of log lines a day.
     log_bytes_a_day: Option<i64>,
+    /// Bytes of log lines of one run.
+    log_bytes_a_run: Option<i64>,
+    /// Bytes of log lines that are kept.
+    log_bytes: Option<i64>,
+    /// Fires, runs and attempts that are kept.
+    history_rows: Option<i64>,
 }
 
 impl From<NamespaceQuotasInput> for OwnQuotas {
     fn from(input: NamespaceQuotasInput) -> Self {
-        let NamespaceQuotasInput { schedules, fires_a_minute, live_runs, log_bytes_a_day } = input;
-        Self { schedules, fires_a_minute, live_runs, log_bytes_a_day }
+        let NamespaceQuotasInput {
+            schedules,
+            fires_a_minute,
+            live_runs,
+            log_bytes_a_day,
+            log_bytes_a_run,
+            log_bytes,
+            history_rows,
+        } = input;
+        Self {
+            schedules,
+            fires_a_minute,
+            live_runs,
+            log_bytes_a_day,
+            log_bytes_a_run,
+            log_bytes,
+            history_rows,
+        }
     }
 }

@@ -8,7 +8,6 @@ use serde_json::json;
 use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
     commands::Call,
-    model::OwnQuotas,
     store::{Window, namespaces},
 };
 
@@ -44,18 +43,8 @@ enum Action {
     Quotas {
         /// The namespace
         name: String,
-        /// Maximum number of schedules; 0 is no limit
-        #[arg(long, value_name = "COUNT")]
-        schedules: Option<i64>,
-        /// Maximum number of fires a minute; 0 is no limit
-        #[arg(long, value_name = "COUNT")]
-        fires_a_minute: Option<i64>,
-        /// Maximum number of runs at work at once; 0 is no limit
-        #[arg(long, value_name = "COUNT")]
-        live_runs: Option<i64>,
-        /// Maximum bytes of log lines a day; 0 is no limit
-        #[arg(long, value_name = "BYTES")]
-        log_bytes_a_day: Option<i64>,
+        #[command(flatten)]
+        quotas: quotas::Given,
         /// Discard the quotas that were set before
         #[arg(long)]
         reset: bool,
@@ -92,18 +81,8 @@ impl Namespace {
                 commands.rename_namespace(&owner, names, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))
             }
-            Action::Quotas {
-                name,
-                schedules,
-                fires_a_minute,
-                live_runs,
-                log_bytes_a_day,
-                reset,
-                why,
-                json,
-            } => {
-                let given = OwnQuotas { schedules, fires_a_minute, live_runs, log_bytes_a_day };
-                quotas::show_or_set(&office, &name, given, reset, why, json).await
+            Action::Quotas { name, quotas, reset, why, json } => {
+                quotas::show_or_set(&office, &name, quotas.into(), reset, why, json).await
             }
             Action::List { json } => list(&office, json).await,
         }

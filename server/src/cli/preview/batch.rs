@@ -14,11 +14,12 @@ use timetable::{DstPolicy, Timetable};
 use super::{MAX, fires::PreviewFire};
 use crate::cli::{
     CliError,
-    timing::{Defaults, definition, instant, translated},
+    timing::{Defaults, definition, read_instant, translated},
 };
 
-/// A question. Omitted values come from the flags; unknown keys are refused, since a misspelt one
-/// would silently change the answer.
+/// A question. Omitted values come from the flags; a `from` without an offset, or that of the flag,
+/// is read in the question's own zone. Unknown keys are refused, since a misspelt one would
+/// silently change the answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -76,9 +77,11 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
 fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Answer, String> {
     let question: Question = serde_json::from_slice(line)
         .map_err(|error| format!("not a question: {error}; give {{\"expr\": ..., \"tz\": ...}}"))?;
+    let tz = question.tz.as_deref().unwrap_or(defaults.tz);
     let from = match &question.from {
-        Some(text) => instant(text).map_err(|problem| format!("from {text:?}: {problem}"))?,
-        None => defaults.from,
+        Some(text) => read_instant(text, tz, defaults.now)
+            .map_err(|problem| format!("from {text:?}: {problem}"))?,
+        None => defaults.from_in(tz).map_err(|problem| format!("--from {problem}"))?,
     };
     let count = match question.count {
         None => count,
@@ -91,7 +94,6 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Ans
         gap: question.dst_gap.unwrap_or(defaults.dst.gap),
         overlap: question.dst_overlap.unwrap_or(defaults.dst.overlap),
     };
-    let tz = question.tz.as_deref().unwrap_or(defaults.tz);
     let expression = translated(&question.expr, defaults.dialect)?;
     let definition = definition(&[expression], tz, from, dst);
     let timetable = match Timetable::new(&definition) {

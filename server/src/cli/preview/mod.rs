@@ -28,7 +28,8 @@ pub(super) struct Preview {
     #[arg(long)]
     json: bool,
     /// Batch mode: read {"expr","tz","from","count","dst_gap","dst_overlap"} lines from a file, or
-    /// from standard input if it is -; the flags apply to lines that omit a value
+    /// from standard input if it is -; the flags apply to lines that omit a value, and a time
+    /// without an offset is in the line's zone
     #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "json"])]
     batch: Option<String>,
 }

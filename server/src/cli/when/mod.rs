@@ -11,7 +11,8 @@
 //! | `2026-03-29`, `2026-03-29 02:30` | a local date, a local date and time |
 //! | `2026-03-29T01:00:00Z`, `2026-03-29 02:30+01:00` | RFC 3339: an instant with its offset |
 //!
-//! Case does not matter. Local means the time zone of this machine (`TZ`). A local time that the
+//! Case does not matter. Local means the time zone of this machine (`TZ`), or for a timing that of
+//! the timing (`--tz`). A local time that the
 //! clocks skip means the first instant after the gap, and one that occurs twice means the first
 //! occurrence, as for schedules.
 //!
@@ -20,7 +21,7 @@
 mod local;
 mod parse;
 
-use chrono::{DateTime, Local, NaiveDate, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
 
 use crate::{clock::Clock, config::Span};
 
@@ -30,14 +31,14 @@ const HELP: &str = "write 2h, '2h ago', 'in 2h', 14:30, 'yesterday 02:00', '2026
 
 /// The side of now that a flag looks at, if the text does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Past,
     Future,
 }
 
 /// A parsed text, before the current time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+pub(super) enum When {
     Now,
     /// This far from now, on the given side or on the flag's.
     Away(TimeDelta, Option<Side>),
@@ -52,27 +53,47 @@ enum When {
 impl When {
     /// The instant, for a flag that looks to `side`. None if it is out of the calendar's range.
     fn at<Z: TimeZone>(self, now: &DateTime<Z>, side: Side) -> Option<DateTime<Utc>> {
-        let (zone, today) = (now.timezone(), now.date_naive());
+        let zone = now.timezone();
+        let there = |local| local::instant(&zone, local);
+        self.by(now.to_utc(), now.date_naive(), there, side)
+    }
+
+    /// The instant in the zone of that name, for a flag that looks ahead. None if it is out of the
+    /// calendar's range, or if there is no such zone.
+    pub(super) fn ahead_in(self, zone: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let (local, _) = timetable::wall_clock(zone, now)?;
+        let there = |local| timetable::first_instant(zone, local);
+        self.by(now, local.date(), there, Side::Future)
+    }
+
+    /// The instant, by the date today and the instant at which clocks show a local time.
+    fn by(
+        self,
+        now: DateTime<Utc>,
+        today: NaiveDate,
+        there: impl Fn(NaiveDateTime) -> Option<DateTime<Utc>>,
+        side: Side,
+    ) -> Option<DateTime<Utc>> {
         let on = |days: i64, time: NaiveTime| {
             let day = today.checked_add_signed(TimeDelta::try_days(days)?)?;
-            local::instant(&zone, day.and_time(time))
+            there(day.and_time(time))
         };
         match self {
-            Self::Now => Some(now.to_utc()),
+            Self::Now => Some(now),
             Self::Away(span, own) => match own.unwrap_or(side) {
-                Side::Past => now.to_utc().checked_sub_signed(span),
-                Side::Future => now.to_utc().checked_add_signed(span),
+                Side::Past => now.checked_sub_signed(span),
+                Side::Future => now.checked_add_signed(span),
             },
             Self::Time(time) => {
                 let today = on(0, time)?;
                 match side {
-                    Side::Past if today > now.to_utc() => on(-1, time),
-                    Side::Future if today <= now.to_utc() => on(1, time),
+                    Side::Past if today > now => on(-1, time),
+                    Side::Future if today <= now => on(1, time),
                     Side::Past | Side::Future => Some(today),
                 }
             }
             Self::Day(days, time) => on(days, time),
-            Self::Local(day, time) => local::instant(&zone, day.and_time(time)),
+            Self::Local(day, time) => there(day.and_time(time)),
             Self::Instant(at) => Some(at),
         }
     }
@@ -91,6 +112,11 @@ pub(super) fn past(text: &str) -> Result<DateTime<Utc>, String> {
 /// An instant for a flag that looks ahead, such as `pause --until`.
 pub(super) fn future(text: &str) -> Result<DateTime<Utc>, String> {
     read(text, Side::Future)
+}
+
+/// A text whose zone is known only later; see [`When::ahead_in`].
+pub(super) fn somewhere(text: &str) -> Result<When, String> {
+    parse::when(text).ok_or_else(|| HELP.to_owned())
 }
 
 /// A duration, as for `--expires-in`.
@@ -196,6 +222,30 @@ mod tests {
     fn durations_are_read_in_any_case() {
         assert_eq!(duration(" 1H30M ").map(|span| span.to_string()), Ok("1h30m".to_owned()));
         assert!(duration("soon").is_err());
+    }
+
+    #[test]
+    fn a_zone_by_its_name_means_the_same_as_that_of_the_machine() {
+        for text in [
+            "now",
+            "in 2h",
+            "1h30m",
+            "14:30",
+            "02:00",
+            "yesterday 02:00",
+            "2026-07-01",
+            "2026-03-29 02:30",
+            "2026-10-25 02:30",
+            "2026-07-01T09:05:30Z",
+        ] {
+            let when = parse::when(text).unwrap();
+            let expected = when.at(&now(), Side::Future);
+            assert_eq!(when.ahead_in("Europe/Berlin", now().to_utc()), expected, "{text}");
+        }
+        let local = parse::when("2026-07-01 12:00").unwrap();
+        let there = |zone| local.ahead_in(zone, now().to_utc()).map(|at| at.to_rfc3339());
+        assert_eq!(there("Asia/Tokyo").unwrap(), "2026-07-01T03:00:00+00:00");
+        assert_eq!(there("Mars/Base"), None);
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, Numbers},
+    logs::{self, Limits, Numbers},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -239,15 +239,13 @@ async fn carry_out(
     let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run hanging.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let copy = logs::copy(
-        &core.logs,
-        numbers,
-        invocation,
-        &mask,
-        core.cluster.meter(),
-        &core.clock,
-        written,
-    );
+    let limits = Limits {
+        meter: core.cluster.meter(),
+        store: &core.store,
+        metrics: &core.metrics,
+        agreed: &core.clock,
+    };
+    let copy = logs::copy(&core.logs, numbers, invocation, &mask, limits, written);
     let ended = async {
         let outcome = work.await;
         (outcome, core.clock.now())

@@ -2,24 +2,32 @@
 //! and the chunks of all attempts in batches. Lines printed while one batch is being written form
 //! the next.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::AtomicI64,
+    time::{Duration, Instant},
+};
 
 use entity::task_log;
 use tokio::sync::{
-    Mutex,
+    Mutex, OnceCell,
     mpsc::{self, error::TryRecvError},
     oneshot,
 };
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::{
     clock::Clock,
-    engine::{core::LogMessage, quotas::Meter},
+    engine::{
+        core::LogMessage,
+        quotas::{LogQuota, Meter, Printer},
+    },
     store::{
         Store,
         logs::{Chunk, NewChunk},
     },
     target::{Invocation, Line, Stream},
+    telemetry::Metrics,
     vault::Mask,
 };
 
@@ -35,13 +43,43 @@ const LINGER: Duration = Duration::from_millis(100);
 /// The numbers of a run's lines while one node holds it. All tasks of the run share one sequence:
 /// no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
-pub(in crate::engine) struct Numbers(Mutex<i64>);
+pub(in crate::engine) struct Numbers {
+    last: Mutex<i64>,
+    /// Whether the run may have lines from an earlier hold.
+    is_repeated: bool,
+    /// The bytes of the run's lines.
+    bytes: OnceCell<AtomicI64>,
+}
 
 impl Numbers {
     /// The numbers for the run's `attempt`-th hold: later holds have higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
-        Self(Mutex::new(i64::from(attempt) << 32))
+        let last = Mutex::new(i64::from(attempt) << 32);
+        Self { last, is_repeated: attempt > 1, bytes: OnceCell::new() }
     }
+
+    /// The bytes of the run's lines so far. Those of earlier holds are read once.
+    async fn bytes(&self, store: &Store, run: Uuid) -> &AtomicI64 {
+        let earlier = async {
+            // Without an answer, this hold has a quota of its own.
+            let bytes = if self.is_repeated { store.log_bytes_of_run(run).await } else { Ok(0) };
+            AtomicI64::new(bytes.unwrap_or_default())
+        };
+        self.bytes.get_or_init(|| earlier).await
+    }
+}
+
+/// What limits the lines of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Limits<'a> {
+    /// The node's counts per namespace.
+    pub(in crate::engine) meter: &'a Meter,
+    /// Where the run's earlier lines are.
+    pub(in crate::engine) store: &'a Store,
+    /// Counts lines that are left out.
+    pub(in crate::engine) metrics: &'a Metrics,
+    /// The clock by which days begin.
+    pub(in crate::engine) agreed: &'a Clock,
 }
 
 /// Numbers an attempt's lines and passes them to the writer. Returns the last of them, which are
@@ -52,15 +90,14 @@ pub(in crate::engine) async fn copy(
     numbers: &Numbers,
     invocation: &Invocation,
     mask: &Mask,
-    meter: &Meter,
-    agreed: &Clock,
+    limits: Limits<'_>,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
     // Lines do not depend on the application's clock.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
-    let mut is_over = false;
+    let mut over: Option<(LogQuota, u64)> = None;
     let mut begun: Option<Instant> = None;
     loop {
         let line = match (lines.try_recv(), begun) {
@@ -88,7 +125,8 @@ pub(in crate::engine) async fn copy(
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
-        if is_over {
+        if let Some((_, left_out)) = &mut over {
+            *left_out += 1;
             continue;
         }
         let mut stream = match stream {
@@ -96,12 +134,14 @@ pub(in crate::engine) async fn copy(
             Stream::Stderr => task_log::Stream::Stderr,
             Stream::System => task_log::Stream::System,
         };
-        if let Err(limit) = meter.take_log(&invocation.namespace, text.len(), agreed.now()) {
-            (is_over, stream) = (true, task_log::Stream::System);
-            text = format!(
-                "the namespace has used its quota of {limit} bytes of log a day: the rest of this \
-                 attempt's lines is left out"
-            );
+        let printer = Printer {
+            namespace: &invocation.namespace,
+            schedule_id: invocation.schedule_id,
+            of_run: numbers.bytes(limits.store, invocation.run_id).await,
+        };
+        if let Err(quota) = limits.meter.take_log(printer, text.len(), limits.agreed.now()) {
+            (over, stream) = (Some((quota, 1)), task_log::Stream::System);
+            text = format!("{quota}: the rest of this attempt's lines is left out");
         }
         if !copier.chunk.has_room(text.len()) {
             begun = None;
@@ -111,6 +151,9 @@ pub(in crate::engine) async fn copy(
         }
         begun.get_or_insert_with(|| clock.instant());
         copier.chunk.push(at.into(), stream, &text);
+    }
+    if let Some((quota, lines)) = over {
+        limits.metrics.log_lines_left_out(quota.label(), lines);
     }
     if copier.any {
         flush(writer).await;
@@ -149,7 +192,7 @@ impl Copier<'_> {
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
         // Held until the chunk is sent, so that the chunks of two tasks reach the writer in order.
-        let mut seq = numbers.0.lock().await;
+        let mut seq = numbers.last.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
         self.writer.send(LogMessage::Lines(row)).await.is_ok()
@@ -158,7 +201,7 @@ impl Copier<'_> {
     /// The collected lines, numbered.
     async fn take(&mut self) -> Option<NewChunk> {
         let numbers = self.numbers;
-        self.row(&mut *numbers.0.lock().await)
+        self.row(&mut *numbers.last.lock().await)
     }
 
     fn row(&mut self, seq: &mut i64) -> Option<NewChunk> {

@@ -46,6 +46,10 @@ pub fn advice(check: &str) -> &'static str {
             "Start a worker for these queues, with the tags that the tasks ask for. What waits is \
              taken at once, or ends at the task's timeout."
         }
+        "history" => {
+            "Raise the quota of the namespace (carillon namespace quotas), or let its schedules fire \
+             and print less, or keep its history for fewer days."
+        }
         "schedulers" => "Start a node with the role 'scheduler' (--roles).",
         "workers" => "Start a node with the role 'worker' (--roles).",
         "clocks" => "Look at the time service of the nodes that are named.",

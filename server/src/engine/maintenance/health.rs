@@ -1,6 +1,6 @@
 //! Judges health by the store's figures, in the same way for `/healthz`, the API and the console.
 
-use chrono::TimeDelta;
+use chrono::{SecondsFormat, TimeDelta};
 use entity::Timestamp;
 use uuid::Uuid;
 
@@ -15,6 +15,8 @@ use crate::{
     },
     store::{
         Refusing, Store, StoreError,
+        history::Cut,
+        namespaces,
         reads::{
             canary::Canary,
             health::{Figures, Scope, figures},
@@ -28,6 +30,9 @@ use crate::{
 
 /// A job that has waited without a worker for this long is reported.
 const UNSERVED: TimeDelta = TimeDelta::seconds(60);
+
+/// For how long a cut of history is reported.
+const TOLD: TimeDelta = TimeDelta::days(1);
 
 /// A check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +83,7 @@ pub async fn examine(
         checks.extend(brokers(&cluster.brokers()));
     }
     if scope.tag.is_none() {
+        checks.push(histories(store, cluster, &scope.within, now).await?);
         checks.push(unserved(&queues_without_worker(store, &scope.within, now).await?));
     }
     let fleet = cluster.fleet(store).await?;
@@ -183,6 +189,58 @@ fn unserved(queues: &[Unserved]) -> Check {
         limit: Some("0".to_owned()),
         bare: issue.is_some().then_some(problem),
         issue,
+        nodes: vec![],
+    }
+}
+
+/// Whether all history and all output is kept for as long as retention says, or quotas prevent
+/// that. What is missing is missing in the ledger alone: nothing else is affected.
+async fn histories(
+    store: &Store,
+    cluster: &Cluster,
+    within: &Within,
+    now: Timestamp,
+) -> Result<Check, StoreError> {
+    let cuts = store.cuts_since(within, Timestamp(now.0 - TOLD.num_milliseconds())).await?;
+    let mut full = cluster.meter().full_logs();
+    if let Some(ids) = within.few() {
+        let rows = namespaces::by_ids(store.read(), ids).await?;
+        full.retain(|(name, _)| rows.iter().any(|row| row.name == *name));
+    }
+    Ok(short(&cuts, &full))
+}
+
+fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
+    let count = |number: usize| match number {
+        1 => "1 namespace".to_owned(),
+        _ => format!("{number} namespaces"),
+    };
+    let (mut issues, mut bare) = (Vec::new(), Vec::new());
+    if let Some(Cut { name, until }) = cuts.first() {
+        let problem = format!(
+            "the quota of history rows has removed history of {} before its retention",
+            count(cuts.len())
+        );
+        let until = until.utc().to_rfc3339_opts(SecondsFormat::Secs, true);
+        issues.push(format!("{problem}, among them {name}, which has none from before {until}"));
+        bare.push(problem);
+    }
+    if let Some((name, limit)) = full.first() {
+        let problem = format!(
+            "new output of {} is not kept, because its quota of kept log is used up",
+            count(full.len())
+        );
+        issues.push(format!("{problem}, among them {name} with {limit} bytes"));
+        bare.push(problem);
+    }
+    let text = |issues: Vec<String>| (!issues.is_empty()).then(|| issues.join("; "));
+    Check {
+        name: "history",
+        healthy: true,
+        value: (cuts.len() + full.len()).to_string(),
+        limit: Some("0".to_owned()),
+        issue: text(issues),
+        bare: text(bare),
         nodes: vec![],
     }
 }
@@ -375,6 +433,23 @@ mod tests {
         let told = check.issue_for(true).unwrap();
         assert!(told.ends_with("among them emails of the namespace default with 7"), "{told}");
         assert!(!check.issue_for(false).unwrap().contains("emails"));
+    }
+
+    #[test]
+    fn history_that_quotas_shorten_is_told_and_makes_nobody_ill() {
+        assert_eq!(short(&[], &[]).issue, None);
+        let cut = Cut { name: "shop".to_owned(), until: Timestamp(0) };
+        let check = short(&[cut], &[("billing".to_owned(), 1_000)]);
+        assert!(check.healthy && check.value == "2");
+        assert_eq!(
+            check.issue_for(true).unwrap(),
+            "the quota of history rows has removed history of 1 namespace before its retention, \
+             among them shop, which has none from before 1970-01-01T00:00:00Z; new output of 1 \
+             namespace is not kept, because its quota of kept log is used up, among them billing \
+             with 1000 bytes"
+        );
+        let bare = check.issue_for(false).unwrap();
+        assert!(!bare.contains("shop") && !bare.contains("billing"), "{bare}");
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! Upkeep of history, and the server's health.
 //!
 //! - `retention`: removes history that is old enough
-//! - `quota_refresh`: reads the configured quotas
+//! - `history_quotas`: removes history that is over a namespace's quota of rows
+//! - `quota_refresh`: reads the configured quotas, and writes how much this node has used
 //! - `stats`: counts settled runs and fires, for charts
 //! - `health`: the checks of `/healthz`; `advice`: what to do about a failed one; `saturation`:
 //!   whether a node has places for waiting runs
 
 pub mod advice;
 pub mod health;
+mod history_quotas;
 mod quota_refresh;
 pub mod retention;
 
 mod saturation;
 pub(crate) mod stats;
 
+pub(super) use history_quotas::HistoryQuotas;
+pub use history_quotas::HistoryQuotasReport;
 pub(super) use quota_refresh::Refresh;

@@ -1,28 +1,66 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
 
 use crate::{
     engine::{EngineError, core::Core, service::Service},
     model::OwnQuotas,
+    store::namespaces,
 };
 
-/// Reads the configured quotas, and how many runs of each namespace are at work on other nodes.
+/// Reads the configured quotas, how many runs of each namespace are at work on other nodes, and how
+/// many bytes of log each has; writes how many this node has added to them.
 #[derive(Debug)]
 pub(in crate::engine) struct Refresh {
-    pub(in crate::engine) core: Arc<Core>,
+    core: Arc<Core>,
+    /// When the bytes of log were last exchanged.
+    exchanged: Option<Instant>,
 }
 
 /// Empty: the result is in the meter and in the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct RefreshReport;
 
+/// The bytes of log are exchanged in every sixth round: it is a write, and a sum.
+const EXCHANGED_EVERY: u32 = 6;
+
+impl Refresh {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, exchanged: None }
+    }
+
+    /// Adds the bytes of log that this node has written to the database's counts, and reads those
+    /// of the `limited` namespaces.
+    async fn exchange_log_bytes(
+        &mut self,
+        limited: &[Uuid],
+        now: DateTime<Utc>,
+    ) -> Result<(), EngineError> {
+        let core = &self.core;
+        let every = core.settings.quotas_interval * EXCHANGED_EVERY;
+        let instant = core.clock.instant();
+        if self.exchanged.is_some_and(|last| instant.saturating_duration_since(last) < every) {
+            return Ok(());
+        }
+        let meter = core.cluster.meter();
+        let written = meter.fresh_log();
+        core.store.add_log_bytes(&written, now.into()).await?;
+        // From here on they are in the database: whatever fails below, they must not be added again.
+        meter.added_log(&written);
+        let days = core.settings.history_days();
+        meter.set_kept_log(core.store.log_bytes_kept(limited, days, now).await?);
+        self.exchanged = Some(instant);
+        Ok(())
+    }
+}
+
 impl Service for Refresh {
     type Report = RefreshReport;
     const NAME: &'static str = "quotas";
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RefreshReport, EngineError> {
-        let core = &self.core;
+        let core = self.core.clone();
         let (meter, usual) = (core.cluster.meter(), core.cluster.meter().usual());
         let own = core.store.own_quotas().await?;
         let own: Vec<_> = own
@@ -38,8 +76,19 @@ impl Service for Refresh {
             Vec::new()
         };
         core.places.set_quotas(usual.live_runs, live, elsewhere);
+        let logs: Vec<Uuid> = match usual.log_bytes {
+            Some(_) => {
+                let all = namespaces::all(core.store.read()).await?;
+                all.into_iter().map(|row| row.id).collect()
+            }
+            None => {
+                let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
+                limited.map(|(id, ..)| *id).collect()
+            }
+        };
         meter.set(own);
         core.slot_freed();
+        self.exchange_log_bytes(&logs, now).await?;
         Ok(RefreshReport)
     }
 

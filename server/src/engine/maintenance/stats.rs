@@ -9,6 +9,9 @@
 //! Counts are kept by namespace, not by schedule: a hundred thousand schedules that fire each
 //! minute would need a hundred thousand rows a minute, and a schedule's own history is short enough
 //! to be read.
+//!
+//! The rows of history that a namespace has are counted beside it, for its quota: the same settled
+//! runs with their attempts in the same transaction, and fires by their keys.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -50,6 +53,9 @@ const REVISION: TimeDelta = TimeDelta::minutes(5);
 const REVISED: TimeDelta = TimeDelta::minutes(10);
 /// The number of minutes whose hours are merged in one transaction.
 const PAST_MINUTES: u64 = 120;
+
+/// Fires are counted this long after their claim began: all of it is committed by then.
+const CLAIMED: TimeDelta = TimeDelta::seconds(30);
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -96,6 +102,8 @@ pub struct StatsReport {
     pub unrun: usize,
     /// Hours that were merged into one roll-up.
     pub hours: usize,
+    /// Fires that were counted for the quotas of history.
+    pub fires: usize,
 }
 
 impl Stats {
@@ -122,13 +130,41 @@ impl Stats {
             Some(_) | None => end,
         };
         let counts: Vec<_> = roll_up(&runs).into_iter().collect();
+        let rows = store.rows_of_settled(&runs).await?;
         let Some(tx) = tenure.begin(store, clock).await? else { return Ok((0, false)) };
         if !store.add_counts_if_at(&tx, &counts, before, until).await? {
             tx.rollback().await?;
             return Ok((0, false));
         }
+        store.add_history(&tx, &rows).await?;
         store.commit_unseen(tx).await?;
         Ok((runs.len(), has_more))
+    }
+
+    /// Counts the fires that were claimed since the last round.
+    async fn count_fires(
+        &mut self,
+        tenure: &LeaseTerm,
+        now: DateTime<Utc>,
+    ) -> Result<usize, EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let until = Timestamp::from(now - CLAIMED);
+        let mut counted = 0;
+        for _ in 0..BATCHES {
+            let after = store.fires_counted_until().await?;
+            let Some(fires) = store.fires_between(after, until, BATCH).await? else {
+                return Ok(counted);
+            };
+            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(counted) };
+            if !store.add_fires_if_at(&tx, after, &fires).await? {
+                tx.rollback().await?;
+                return Ok(counted);
+            }
+            store.commit_unseen(tx).await?;
+            counted += fires.count;
+        }
+        self.has_more = true;
+        Ok(counted)
     }
 
     /// Writes the recent counts of fires without a run, if they differ from the written ones.
@@ -211,6 +247,7 @@ impl Service for Stats {
                 break;
             }
         }
+        report.fires = self.count_fires(&tenure, now).await?;
         report.hours = self.roll_up_hours(&tenure, now).await?;
         Ok(report)
     }
@@ -253,6 +290,7 @@ mod tests {
             id: Uuid::nil(),
             changed: 1,
             namespace_id: Uuid::from_u128(namespace),
+            schedule_id: None,
             state,
             trigger: run::Trigger::Schedule,
             is_recovery: false,

@@ -1,12 +1,19 @@
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::model::{OwnQuotas, Quotas};
+use crate::{
+    model::{OwnQuotas, Quotas},
+    store::history::WrittenLog,
+};
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -26,6 +33,64 @@ struct Inner {
     fires: HashMap<Uuid, Window>,
     /// By namespace name, which is what attempts know.
     log: HashMap<String, Window>,
+    /// The bytes of log that the database has, as far as they are limited. By namespace name.
+    kept: HashMap<String, i64>,
+    /// What this node has written and not yet added to the database's counts. By namespace name.
+    fresh: HashMap<String, Fresh>,
+}
+
+/// Bytes of log that are not in the database's counts yet.
+#[derive(Clone, Debug, Default)]
+struct Fresh {
+    bytes: i64,
+    by_schedule: HashMap<Option<Uuid>, i64>,
+}
+
+/// The attempt that prints a line.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Printer<'a> {
+    /// The name of the namespace.
+    pub(in crate::engine) namespace: &'a str,
+    /// The schedule, if the run has one.
+    pub(in crate::engine) schedule_id: Option<Uuid>,
+    /// The bytes that the run has printed so far.
+    pub(in crate::engine) of_run: &'a AtomicI64,
+}
+
+/// A used up quota of log bytes, and its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum LogQuota {
+    /// Of the run.
+    Run(i64),
+    /// Of the namespace's kept history.
+    Kept(i64),
+    /// Of the namespace today.
+    Day(i64),
+}
+
+impl LogQuota {
+    /// Its name as a label of metrics.
+    pub(in crate::engine) fn label(self) -> &'static str {
+        match self {
+            Self::Run(_) => "run",
+            Self::Kept(_) => "kept",
+            Self::Day(_) => "day",
+        }
+    }
+}
+
+impl fmt::Display for LogQuota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(limit) => write!(f, "the run has used its quota of {limit} bytes of log"),
+            Self::Kept(limit) => {
+                write!(f, "the namespace has used its quota of {limit} bytes of kept log")
+            }
+            Self::Day(limit) => {
+                write!(f, "the namespace has used its quota of {limit} bytes of log a day")
+            }
+        }
+    }
 }
 
 /// The count since the start of a minute or a day.
@@ -89,28 +154,91 @@ impl Meter {
         inner.fires.entry(namespace).or_default().take(minute, wanted, limit)
     }
 
-    /// Counts a log line of a namespace; returns the quota as an error if it is used up.
+    /// Counts a log line; returns the quota as an error if one is used up.
     pub(in crate::engine) fn take_log(
         &self,
-        namespace: &str,
+        printer: Printer<'_>,
         bytes: usize,
         now: DateTime<Utc>,
-    ) -> Result<(), i64> {
+    ) -> Result<(), LogQuota> {
+        let Printer { namespace, schedule_id, of_run } = printer;
         let mut inner = self.lock();
-        let quotas = match inner.names.get(namespace).copied() {
-            Some(id) => inner.quotas(id),
-            None => inner.usual,
-        };
-        let Some(limit) = quotas.log_bytes_a_day else { return Ok(()) };
+        let quotas = inner.quotas_of(namespace);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let day = now.timestamp_millis().div_euclid(DAY_MS);
-        let window = match inner.log.get_mut(namespace) {
-            Some(window) => window,
-            None => inner.log.entry(namespace.to_owned()).or_default(),
+        let run = of_run.load(Ordering::Relaxed).saturating_add(bytes);
+        if let Some(limit) = quotas.log_bytes_a_run.filter(|limit| run > *limit) {
+            return Err(LogQuota::Run(limit));
+        }
+        let kept = inner.kept_log(namespace).saturating_add(bytes);
+        if let Some(limit) = quotas.log_bytes.filter(|limit| kept > *limit) {
+            return Err(LogQuota::Kept(limit));
+        }
+        if let Some(limit) = quotas.log_bytes_a_day {
+            let day = now.timestamp_millis().div_euclid(DAY_MS);
+            let window = match inner.log.get_mut(namespace) {
+                Some(window) => window,
+                None => inner.log.entry(namespace.to_owned()).or_default(),
+            };
+            // Part of a line would be useless: the line that does not fit uses up the rest of the
+            // quota.
+            if window.take(day, bytes, limit) < bytes {
+                return Err(LogQuota::Day(limit));
+            }
+        }
+        of_run.store(run, Ordering::Relaxed);
+        let fresh = match inner.fresh.get_mut(namespace) {
+            Some(fresh) => fresh,
+            None => inner.fresh.entry(namespace.to_owned()).or_default(),
         };
-        // Part of a line would be useless: the line that does not fit uses up the rest of the
-        // quota.
-        if window.take(day, bytes, limit) == bytes { Ok(()) } else { Err(limit) }
+        fresh.bytes += bytes;
+        *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
+        Ok(())
+    }
+
+    /// What this node has written and not yet added to the database's counts.
+    pub(in crate::engine) fn fresh_log(&self) -> Vec<WrittenLog> {
+        let inner = self.lock();
+        let of = |(namespace, fresh): (&String, &Fresh)| {
+            let rows = fresh.by_schedule.iter().map(|(schedule_id, bytes)| WrittenLog {
+                namespace: namespace.clone(),
+                schedule_id: *schedule_id,
+                bytes: *bytes,
+            });
+            rows.collect::<Vec<_>>()
+        };
+        inner.fresh.iter().flat_map(of).collect()
+    }
+
+    /// Notes that these bytes of log are in the database's counts now.
+    pub(in crate::engine) fn added_log(&self, added: &[WrittenLog]) {
+        let mut inner = self.lock();
+        for WrittenLog { namespace, schedule_id, bytes } in added {
+            if let Some(kept) = inner.kept.get_mut(namespace) {
+                *kept += bytes;
+            }
+            let Some(fresh) = inner.fresh.get_mut(namespace) else { continue };
+            fresh.bytes -= bytes;
+            if let Some(of_schedule) = fresh.by_schedule.get_mut(schedule_id) {
+                *of_schedule -= bytes;
+            }
+            fresh.by_schedule.retain(|_, bytes| *bytes > 0);
+        }
+        inner.fresh.retain(|_, fresh| !fresh.by_schedule.is_empty());
+    }
+
+    /// Sets the bytes of log that namespaces have by the database's counts.
+    pub(in crate::engine) fn set_kept_log(&self, kept: impl IntoIterator<Item = (String, i64)>) {
+        self.lock().kept = kept.into_iter().collect();
+    }
+
+    /// The namespaces that have used up their quota of kept log, and the quota.
+    pub(in crate::engine) fn full_logs(&self) -> Vec<(String, i64)> {
+        let inner = self.lock();
+        let full = inner.kept.keys().filter_map(|name| {
+            let limit = inner.quotas_of(name).log_bytes?;
+            (inner.kept_log(name) >= limit).then(|| (name.clone(), limit))
+        });
+        full.collect()
     }
 
     /// How many bytes of a namespace's log this node has counted today.
@@ -131,6 +259,16 @@ impl Meter {
 }
 
 impl Inner {
+    fn quotas_of(&self, namespace: &str) -> Quotas {
+        self.names.get(namespace).map_or(self.usual, |id| self.quotas(*id))
+    }
+
+    /// The bytes of log that a namespace has, with those that this node has just written.
+    fn kept_log(&self, namespace: &str) -> i64 {
+        let kept = self.kept.get(namespace).copied().unwrap_or_default();
+        kept + self.fresh.get(namespace).map_or(0, |fresh| fresh.bytes)
+    }
+
     fn quotas(&self, namespace: Uuid) -> Quotas {
         self.own.get(&namespace).copied().unwrap_or_default().over(self.usual)
     }
@@ -159,17 +297,57 @@ mod tests {
         assert_eq!(meter.take_fires(id, 3_000, at(60)), 3_000);
     }
 
+    fn printer<'a>(namespace: &'a str, of_run: &'a AtomicI64) -> Printer<'a> {
+        Printer { namespace, schedule_id: None, of_run }
+    }
+
     #[test]
     fn a_line_that_does_not_fit_uses_the_quota_of_the_day_up() {
         let meter = Meter::new(Quotas { log_bytes_a_day: Some(10), ..Quotas::default() });
-        assert_eq!(meter.take_log("shop", 7, at(0)), Ok(()));
-        assert_eq!(meter.take_log("shop", 7, at(0)), Err(10));
-        assert_eq!(meter.take_log("shop", 1, at(0)), Err(10));
-        assert_eq!(meter.take_log("other", 1, at(0)), Ok(()));
+        let take = |namespace, bytes, second| {
+            meter.take_log(printer(namespace, &AtomicI64::default()), bytes, at(second))
+        };
+        assert_eq!(take("shop", 7, 0), Ok(()));
+        assert_eq!(take("shop", 7, 0), Err(LogQuota::Day(10)));
+        assert_eq!(take("shop", 1, 0), Err(LogQuota::Day(10)));
+        assert_eq!(take("other", 1, 0), Ok(()));
         assert_eq!(meter.log_bytes("shop", at(0)), 10);
-        assert_eq!(meter.take_log("shop", 1, at(86_400)), Ok(()));
+        assert_eq!(take("shop", 1, 86_400), Ok(()));
         let own = OwnQuotas { log_bytes_a_day: Some(2), ..OwnQuotas::default() };
         meter.set([(Uuid::from_u128(1), "shop".to_owned(), own)]);
-        assert_eq!(meter.take_log("shop", 2, at(86_400)), Err(2));
+        assert_eq!(take("shop", 2, 86_400), Err(LogQuota::Day(2)));
+    }
+
+    #[test]
+    fn a_run_has_a_quota_of_its_own() {
+        let meter = Meter::new(Quotas { log_bytes_a_run: Some(10), ..Quotas::default() });
+        let (first, second) = (AtomicI64::new(4), AtomicI64::default());
+        assert_eq!(meter.take_log(printer("shop", &first), 6, at(0)), Ok(()));
+        assert_eq!(meter.take_log(printer("shop", &first), 1, at(0)), Err(LogQuota::Run(10)));
+        assert_eq!(meter.take_log(printer("shop", &second), 10, at(0)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_written_counts_once_whether_the_database_has_counted_it_or_not() {
+        let meter = Meter::new(Quotas { log_bytes: Some(100), ..Quotas::default() });
+        let run = AtomicI64::default();
+        meter.set_kept_log([("shop".to_owned(), 50)]);
+        assert_eq!(meter.take_log(printer("shop", &run), 30, at(0)), Ok(()));
+        let added = meter.fresh_log();
+        assert_eq!(added.len(), 1);
+        assert_eq!(meter.take_log(printer("shop", &run), 15, at(0)), Ok(()));
+        meter.added_log(&added);
+        assert_eq!(meter.take_log(printer("shop", &run), 6, at(0)), Err(LogQuota::Kept(100)));
+        meter.set_kept_log([("shop".to_owned(), 80)]);
+        assert_eq!(meter.take_log(printer("shop", &run), 6, at(0)), Err(LogQuota::Kept(100)));
+        assert_eq!(meter.take_log(printer("shop", &run), 5, at(0)), Ok(()));
+        assert_eq!(meter.full_logs(), [("shop".to_owned(), 100)]);
+        let left: i64 = meter.fresh_log().iter().map(|row| row.bytes).sum();
+        assert_eq!(left, 20);
+        // Retention has made room.
+        meter.added_log(&meter.fresh_log());
+        meter.set_kept_log([("shop".to_owned(), 10)]);
+        assert!(meter.full_logs().is_empty() && meter.fresh_log().is_empty());
+        assert_eq!(meter.take_log(printer("shop", &run), 90, at(0)), Ok(()));
     }
 }

@@ -19,6 +19,11 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
+/// All namespaces, in the order of their creation.
+pub async fn all<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().order_by_asc(Column::Id).all(connection).await?)
+}
+
 /// A page of the namespaces in the order of their creation: of all, or of those with the given
 /// keys.
 pub async fn page<C: ConnectionTrait>(

@@ -1,7 +1,7 @@
 //! Access to the database, and the building blocks of every statement.
 //!
-//! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `backup`, `database_file`:
-//!   what else is done with a database as a whole
+//! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `stored`, `backup`,
+//!   `database_file`: what else is done with a database as a whole
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
 //!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
 //! - `days`: the days that a statement touches; `live`: those in which something can be alive
@@ -27,6 +27,7 @@ pub(super) mod page;
 pub(super) mod primary;
 pub(super) mod searching;
 pub(super) mod sizes;
+pub mod stored;
 pub(super) mod total;
 pub mod within;
 pub(super) mod writes;

@@ -19,6 +19,15 @@ pub enum Within {
 }
 
 impl Within {
+    /// The namespaces, unless they are all.
+    pub fn few(&self) -> Option<&[Uuid]> {
+        match self {
+            Self::One(id) => Some(std::slice::from_ref(id)),
+            Self::Some(ids) => Some(ids),
+            Self::All => None,
+        }
+    }
+
     /// The only namespace, if there is one.
     pub fn one(&self) -> Option<Uuid> {
         match self {

@@ -9,6 +9,7 @@
 //! - `recoveries`: failures that the tables show
 //! - `logs`: the output of attempts
 //! - `stats`, `hours`, `counts`, `spread`: roll-ups for charts
+//! - `history`: how much history a namespace has, for its quotas
 //! - `retention`: removal of old history
 //! - `zone_rules`: the zone data by which cursors are computed
 
@@ -25,6 +26,7 @@ pub mod flows;
 pub mod groups;
 pub(super) mod handoff_lock;
 pub mod handoffs;
+pub mod history;
 pub mod holds;
 pub mod hours;
 pub mod instants;

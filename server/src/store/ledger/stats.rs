@@ -29,6 +29,8 @@ pub struct SettledRun {
     pub changed: i64,
     /// The namespace.
     pub namespace_id: Uuid,
+    /// The schedule, if there was one.
+    pub schedule_id: Option<Uuid>,
     /// How it ended.
     pub state: run::State,
     /// See [`run::Trigger`].
@@ -96,8 +98,8 @@ impl Store {
         end: Cursor,
         limit: u64,
     ) -> Result<Vec<SettledRun>, StoreError> {
-        let sql = "SELECT id, changed, namespace_id, state, trigger, is_recovery, due_at, \
-               created_at, started_at, coalesce(finished_at, created_at) AS finished_at \
+        let sql = "SELECT id, changed, namespace_id, schedule_id, state, trigger, is_recovery, \
+               due_at, created_at, started_at, coalesce(finished_at, created_at) AS finished_at \
              FROM run WHERE (changed, id) > ($1, $2) AND changed <= $3 \
                AND state NOT IN ('queued', 'running', 'retrying') \
              ORDER BY changed, id LIMIT $4";

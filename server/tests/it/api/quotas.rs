@@ -16,7 +16,9 @@ const SET: &str = "mutation ($quotas: NamespaceQuotasInput!) {
     setNamespaceQuotas(namespace: \"default\", quotas: $quotas) { namespace { name } } }";
 const SHOW: &str = "{ namespaces { nodes { quotas {
     schedules { used limit own } firesAMinute { used limit own }
-    liveRuns { used limit own } logBytesADay { used limit own } } } } }";
+    liveRuns { used limit own } logBytesADay { used limit own }
+    logBytesARun { used limit own } logBytes { used limit own } historyRows { used limit own }
+    historySince } } } }";
 const BULK: &str = "mutation ($inputs: [CreateScheduleInput!]!) {
     createSchedules(inputs: $inputs) { id } }";
 const DEPLOY: &str =
@@ -116,12 +118,26 @@ async fn orders_at_the_same_time_do_not_go_over_the_quota(database: TestDatabase
 async fn quotas_are_set_shown_and_taken_away(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let unlimited = json!({ "used": 0, "limit": null, "own": null });
-    for quota in ["schedules", "firesAMinute", "liveRuns", "logBytesADay"] {
+    for quota in [
+        "schedules",
+        "firesAMinute",
+        "liveRuns",
+        "logBytesADay",
+        "logBytesARun",
+        "logBytes",
+        "historyRows",
+    ] {
         assert_eq!(used(&desk, quota).await, unlimited);
     }
     set(&desk, json!({ "liveRuns": 7, "logBytesADay": 0 })).await;
     assert_eq!(used(&desk, "liveRuns").await, json!({ "used": 0, "limit": 7, "own": 7 }));
     assert_eq!(used(&desk, "logBytesADay").await, json!({ "used": 0, "limit": null, "own": 0 }));
+    set(&desk, json!({ "logBytesARun": 1, "logBytes": 2, "historyRows": 3 })).await;
+    for (quota, limit) in [("logBytesARun", 1), ("logBytes", 2), ("historyRows", 3)] {
+        let expected = json!({ "used": 0, "limit": limit, "own": limit });
+        assert_eq!(used(&desk, quota).await, expected);
+    }
+    assert_eq!(used(&desk, "historySince").await, json!(null));
     set(&desk, json!({})).await;
     assert_eq!(used(&desk, "liveRuns").await, unlimited);
     let refused = desk.refused(SET, json!({ "quotas": { "schedules": -1 } })).await;

@@ -29,3 +29,4 @@ mod secret;
 mod signing_in;
 mod skipping;
 mod stopping;
+mod upgrading;

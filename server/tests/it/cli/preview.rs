@@ -139,6 +139,39 @@ fn every_line_of_a_batch_is_answered() {
 }
 
 #[test]
+fn a_start_without_an_offset_is_in_the_zone_of_the_timing() {
+    let from = |zone: &str, from: &str| {
+        let args = ["0 12 * * *", "--tz", zone, "--from", from, "--count", "1", "--json"];
+        let shown: Value = serde_json::from_str(&preview(&args).done()).unwrap();
+        shown["fires"][0]["at"].clone()
+    };
+    // Noon there has not come yet, by whatever zone this machine has.
+    assert_eq!(from("Asia/Tokyo", "2026-07-01 11:59"), "2026-07-01T03:00:00Z");
+    assert_eq!(from("Asia/Tokyo", "2026-07-01 12:00"), "2026-07-02T03:00:00Z");
+    assert_eq!(from("America/New_York", "2026-07-01T11:59"), "2026-07-01T16:00:00Z");
+    assert_eq!(from("Asia/Tokyo", "2026-07-01T02:59:00Z"), "2026-07-01T03:00:00Z");
+    assert_eq!(from("Asia/Tokyo", "2026-07-01 05:00+02:00"), "2026-07-02T03:00:00Z");
+}
+
+#[test]
+fn every_line_of_a_batch_has_a_zone_of_its_own() {
+    let lines = "{\"expr\":\"0 12 * * *\",\"tz\":\"Asia/Tokyo\",\"from\":\"2026-07-01 11:59\"}\n\
+        {\"expr\":\"0 12 * * *\",\"tz\":\"America/New_York\"}\n\
+        {\"expr\":\"0 12 * * *\"}\n\
+        {\"expr\":\"0 12 * * *\",\"tz\":\"Mars/Base\",\"from\":\"2026-07-01 11:59\"}";
+    let flags = ["preview", "--batch", "-", "--tz", "Europe/Berlin", "--count", "1"];
+    let flags = [&flags[..], &["--from", "2026-07-02 11:59"]].concat();
+    let answers = Command::new(&flags).input(lines).run().done();
+    let answers: Vec<Value> =
+        answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = |index: usize| answers[index]["fires"][0]["at"].as_str().unwrap().to_owned();
+    assert_eq!(first(0), "2026-07-01T03:00:00Z");
+    assert_eq!(first(1), "2026-07-02T16:00:00Z", "the flag's time, in the line's zone");
+    assert_eq!(first(2), "2026-07-02T10:00:00Z");
+    assert!(answers[3]["error"].as_str().unwrap().contains("Mars/Base"), "{answers:?}");
+}
+
+#[test]
 fn a_line_that_can_never_fire_has_its_error_and_the_fires_that_it_has() {
     for expr in ["0 30 12 29 2 * 2025-2027", "0 30 12 29 2 * 2025-2033/4", "0 30 12 29 2 * 2030"] {
         let line = format!("{{\"expr\":\"{expr}\",\"from\":\"2025-03-01T00:00:00Z\"}}");

@@ -4,16 +4,26 @@
 use std::time::Duration;
 
 use carillon::{
+    config,
+    engine::{Engine, maintenance::health},
     model::{Quotas, Task},
+    store::{
+        history::{History, WrittenLog},
+        reads::health::Scope,
+    },
     target::{Command, Target},
 };
+use chrono::TimeDelta;
 use entity::{
     fire::{Reason, Verdict},
     run,
 };
 use sea_orm::EntityTrait;
+use timetable::retry::{Backoff, Policy};
+use uuid::Uuid;
 
 use super::{
+    forge,
     gate::Gate,
     world::{World, at, noop, task},
 };
@@ -24,6 +34,10 @@ on_both!(
     runs_over_the_quota_wait_until_others_have_settled,
     a_quota_that_is_set_for_a_namespace_holds_without_a_restart,
     lines_over_the_quota_are_left_out_with_a_mark,
+    a_run_may_print_as_much_as_its_quota_over_all_attempts,
+    output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
+    history_over_the_quota_goes_before_its_retention_the_oldest_first,
+    rows_count_for_as_long_as_their_schedule_keeps_them,
 );
 
 async fn fires_over_the_quota_are_skipped_and_each_is_accounted_for(database: TestDatabase) {
@@ -127,4 +141,181 @@ async fn lines_over_the_quota_are_left_out_with_a_mark(database: TestDatabase) {
     assert_eq!(first.last().map(String::as_str), Some(mark));
     assert!(first.len() <= 5, "{first:?}");
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A program that prints lines of ten bytes.
+fn printing(lines: usize, exit: i32) -> Task {
+    let script = format!("for n in $(seq {lines}); do echo 0123456789; done; exit {exit}");
+    task(Target::Command(Command { script: Some(script), ..Command::default() }))
+}
+
+async fn texts(world: &World, run: Uuid) -> Vec<String> {
+    let lines = world.database.store.lines_after(run, 0, 10_000).await.unwrap();
+    lines.into_iter().map(|line| line.text).collect()
+}
+
+/// What the check of histories says, if it says anything.
+async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
+    let (store, limits) = (&world.database.store, config::Health::default());
+    let cluster = engine.map(Engine::cluster).unwrap_or_default();
+    let scope = Scope { namespace: Some(world.namespace), tag: None };
+    let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
+    let check = checks.into_iter().find(|check| check.name == "history").unwrap();
+    assert!(check.healthy);
+    check.issue
+}
+
+async fn a_run_may_print_as_much_as_its_quota_over_all_attempts(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.quotas = Quotas { log_bytes_a_run: Some(40), ..Quotas::default() };
+    let engine = world.engine().await;
+    let retry = Policy {
+        max_attempts: 2,
+        backoff: Backoff::Exponential,
+        initial_ms: 10,
+        max_ms: 10,
+        jitter: 0.0,
+    };
+    let schedule = world.due_now(Task { retry, ..printing(3, 1) }, |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.attempt), (run::State::Failed, 2));
+    let line = "0123456789";
+    let mark = "the run has used its quota of 40 bytes of log: the rest of this attempt's lines is \
+        left out";
+    assert_eq!(texts(&world, run.id).await, [line, line, line, line, mark]);
+    // Another run has its own.
+    let schedule = world.due_now(printing(4, 0), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(texts(&world, run.id).await, [line; 4]);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
+    database: TestDatabase,
+) {
+    let mut world = World::new(database).await;
+    world.settings.quotas = Quotas { log_bytes: Some(60), ..Quotas::default() };
+    world.settings.quotas_interval = Duration::from_millis(20);
+    let store = world.database.store.clone();
+    let earlier = WrittenLog { namespace: "test".to_owned(), schedule_id: None, bytes: 20 };
+    store.add_log_bytes(&[earlier.clone()], world.clock.now().into()).await.unwrap();
+    let full = WrittenLog { bytes: 40, ..earlier };
+    let mark = "the namespace has used its quota of 60 bytes of kept log: the rest of this \
+        attempt's lines is left out";
+
+    let engine = world.engine().await;
+    let schedule = world.due_now(printing(3, 0), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    assert_eq!(texts(&world, run.id).await, ["0123456789"; 3]);
+    assert_eq!(told(&world, Some(&engine)).await, None);
+
+    // Other nodes have printed, too.
+    store.add_log_bytes(&[full], world.clock.now().into()).await.unwrap();
+    let issue = loop {
+        if let Some(issue) = told(&world, Some(&engine)).await {
+            break issue;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(issue.contains("among them test with 60 bytes"), "{issue}");
+    let schedule = world.due_now(printing(3, 0), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    assert_eq!(texts(&world, run.id).await, [mark]);
+    // What was printed here is in the database's count, once.
+    let day = world.clock.now() + TimeDelta::days(1);
+    let counted = async || store.history_of(world.namespace, 45, day).await.unwrap().log_bytes;
+    while counted().await < 90 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(counted().await, 90);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.quotas = Quotas { history_rows: Some(10), ..Quotas::default() };
+    let store = world.database.store.clone();
+    let other = Uuid::now_v7();
+    let unlimited =
+        "INSERT INTO namespace (id, name, quotas, created_at) VALUES ($1, 'other', $2, 0)";
+    let none = serde_json::json!({ "history_rows": 0 });
+    world.write(unlimited, [other.into(), none.into()]).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let theirs = forge::idle(&world, noop(), |row| row.namespace_id = other).await;
+    for days in [9, 7, 5, 3, 1] {
+        world.past(&schedule, days, 2, |_, _| {}).await;
+        world.past(&theirs, days, 2, |_, _| {}).await;
+    }
+    let live = world
+        .past(&schedule, 8, 1, |_, run| (run.state, run.finished_at) = (run::State::Running, None))
+        .await;
+
+    let (_node, mut steps) = world.by_hand().await;
+    let now = world.clock.now();
+    let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
+    let fills = async |steps: &mut std::collections::HashMap<_, carillon::engine::Step>| {
+        // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
+        // when it has settled, its fire does now.
+        while (kept(world.namespace).await, kept(other).await) != (16, 15) {
+            steps.get_mut("stats").unwrap().once(now).await.unwrap();
+        }
+    };
+    let filled = tokio::time::timeout(Duration::from_secs(60), fills(&mut steps));
+    filled.await.unwrap();
+    assert_eq!(told(&world, None).await, None);
+
+    let cut = steps.get_mut("history_quotas").unwrap();
+    assert!(cut.once(now).await.unwrap().unwrap().contains("cut: 1, rows: 6"));
+    let left: Vec<Uuid> = world.runs(schedule.id).await.iter().map(|run| run.id).collect();
+    assert_eq!(left.len(), 4, "three that fit, and the live one");
+    assert!(left.contains(&live));
+    assert_eq!(world.ledger(schedule.id).await.len(), 4);
+    assert_eq!(world.runs(theirs.id).await.len(), 5);
+    assert_eq!(world.sizes().await, [9, 9, 9, 17]);
+    assert_eq!(kept(world.namespace).await, 9);
+    let issue = told(&world, None).await.unwrap();
+    assert!(issue.contains("test, which has none from before 2026-02-24T12:00:00Z"), "{issue}");
+    assert_eq!(
+        store.cut_of(world.namespace).await.unwrap(),
+        Some(super::world::ms("2026-02-24T12:00:00Z"))
+    );
+    assert_eq!(cut.once(now).await.unwrap(), None, "what fits stays");
+}
+
+async fn rows_count_for_as_long_as_their_schedule_keeps_them(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let store = &world.database.store;
+    let usual = forge::idle(&world, noop(), |_| {}).await;
+    let brief = forge::idle(&world, noop(), |row| row.retention_days = Some(2)).await;
+    for schedule in [&usual, &brief] {
+        world.past(schedule, 1, 1, |_, _| {}).await;
+    }
+    let (_node, mut steps) = world.by_hand().await;
+    let now = world.clock.now();
+    let at = async |days| {
+        let then = now + TimeDelta::days(days);
+        store.history_of(world.namespace, 45, then).await.unwrap()
+    };
+    let counts = async {
+        while at(0).await.row_count < 6 {
+            steps.get_mut("stats").unwrap().once(now).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), counts).await.unwrap();
+    steps.get_mut("stats").unwrap().once(now).await.unwrap();
+    assert_eq!(at(0).await.row_count, 6, "nothing counts twice");
+    let log = |schedule_id, bytes| WrittenLog { namespace: "test".to_owned(), schedule_id, bytes };
+    let written = [log(Some(usual.id), 100), log(Some(brief.id), 10), log(None, 1)];
+    store.add_log_bytes(&written, now.into()).await.unwrap();
+    store.add_log_bytes(&[log(None, 1)], now.into()).await.unwrap();
+    let history = |row_count, log_bytes| History { row_count, log_bytes };
+    assert_eq!(at(0).await, history(6, 112));
+    assert_eq!(at(1).await, history(3, 112));
+    assert_eq!(at(2).await, history(3, 102));
+    assert_eq!(at(45).await, history(0, 0));
+    let ids = [world.namespace];
+    let kept = store.log_bytes_kept(&ids, 45, now + TimeDelta::days(2)).await.unwrap();
+    assert_eq!(kept, [("test".to_owned(), 102)]);
 }

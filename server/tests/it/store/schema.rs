@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 41] = columns![
+    let expected: [(String, BTreeSet<String>); 43] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -45,6 +45,8 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         concurrency_group,
         fire,
         guess,
+        history_cut,
+        history_stat,
         idempotency,
         job,
         job_line,

@@ -22,6 +22,7 @@ mod preview;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
 use uuid::Uuid;
 
 pub(in crate::engine) use keeper::Keeper;
@@ -31,10 +32,11 @@ pub use preview::{Preview, preview};
 use self::pace::{Done, Paces, fitting};
 use crate::{
     clock::Clock,
-    engine::{EngineError, cluster::LeaseTerm, jobs},
+    engine::{EngineError, cluster::LeaseTerm, core::Core, jobs},
     model::Retention,
     store::{
-        Store,
+        DatabaseTransaction, Store,
+        days::{DAY_MS, first_key},
         leases::{Fence, Term},
         retention::{Dropped, Family, FireKey, Leftover, Part, PartKey, Rule},
     },
@@ -99,8 +101,23 @@ struct Round<'a> {
     /// Whether another node has the lease by now.
     is_over: bool,
     rule: Rule,
+    /// Whether the rule is that of a cut, which does not change during the round.
+    is_cut: bool,
+    /// The key after which the search begins.
+    first: Uuid,
     paces: Paces,
     report: RetentionReport,
+}
+
+/// Settled history of one namespace that its quota of rows does not permit.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Excess {
+    /// The namespace.
+    pub(in crate::engine) namespace: Uuid,
+    /// When the oldest of it was counted.
+    pub(in crate::engine) oldest: Timestamp,
+    /// Everything before this is removed.
+    pub(in crate::engine) until: Timestamp,
 }
 
 /// How often the lease is renewed in a round.
@@ -148,6 +165,8 @@ pub async fn run_once(
         renewed: clock.instant(),
         is_over: false,
         rule: store.retention_rule(policies, settings.days, now.into()),
+        is_cut: false,
+        first: Uuid::nil(),
         paces: Paces::new(!store.dialect().is_postgres()),
         report: RetentionReport::default(),
     };
@@ -166,6 +185,43 @@ pub async fn run_once(
     Ok(round.report)
 }
 
+/// Removes history that a quota does not permit, and records that. Returns `None` if another node
+/// has the lease by now: the next round finds the rest.
+pub(in crate::engine) async fn cut(
+    core: &Core,
+    (tenure, term): (LeaseTerm, Duration),
+    excess: Excess,
+    now: DateTime<Utc>,
+) -> Result<Option<RetentionReport>, EngineError> {
+    let Excess { namespace, oldest, until } = excess;
+    let settings = core.settings.retention.unwrap_or_default();
+    let mut round = Round {
+        settings: &settings,
+        store: &core.store,
+        clock: &core.clock,
+        metrics: &core.metrics,
+        now,
+        manner: Manner { tenure: Some((tenure, term)), ..Manner::default() },
+        renewed: core.clock.instant(),
+        is_over: false,
+        rule: core.store.rule_of_cut(namespace, until, now.into()),
+        is_cut: true,
+        // What took up to a day until it was counted. Anything older is left to retention.
+        first: first_key(oldest.0 - DAY_MS),
+        paces: Paces::new(!core.store.dialect().is_postgres()),
+        report: RetentionReport::default(),
+    };
+    round.sweep_runs().await?;
+    round.sweep_fires().await?;
+    if !round.goes_on().await? {
+        return Ok(None);
+    }
+    let Some(tx) = round.begin().await? else { return Ok(None) };
+    core.store.record_cut(&tx, namespace, until, now.into()).await?;
+    core.store.commit_unseen(tx).await?;
+    Ok(Some(round.report))
+}
+
 impl Round<'_> {
     /// Whether this node still has the lease. Reads the retention rules again: a namespace that
     /// extends its retention must not have to wait for the end of the round.
@@ -182,9 +238,11 @@ impl Round<'_> {
                 Term::Held(_) | Term::Elsewhere => self.is_over = true,
             }
         }
-        let policies = self.store.retention_policies(self.settings.days, None, None).await?;
-        let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
-        self.rule = rule.with_days_of(&self.rule);
+        if !self.is_cut {
+            let policies = self.store.retention_policies(self.settings.days, None, None).await?;
+            let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
+            self.rule = rule.with_days_of(&self.rule);
+        }
         Ok(!self.is_over)
     }
 
@@ -235,7 +293,7 @@ impl Round<'_> {
     }
 
     async fn sweep_runs(&mut self) -> Result<(), EngineError> {
-        let mut after = Uuid::nil();
+        let mut after = self.first;
         while self.goes_on().await? {
             let mut old = self.store.old_runs(&self.rule, after, self.paces.rows("run")).await?;
             old.truncate(fitting(old.iter().map(|run| run.bytes)));
@@ -261,7 +319,7 @@ impl Round<'_> {
     }
 
     async fn sweep_fires(&mut self) -> Result<(), EngineError> {
-        let mut after = Uuid::nil();
+        let mut after = self.first;
         while self.goes_on().await? {
             let limit = self.paces.rows("fire");
             let (fires, since) = self.store.old_fires(&self.rule, after, limit).await?;
@@ -292,15 +350,19 @@ impl Round<'_> {
         Ok(())
     }
 
+    /// Begins a transaction; `None` if the term is over.
+    async fn begin(&self) -> Result<Option<DatabaseTransaction>, EngineError> {
+        Ok(match &self.manner.tenure {
+            None => Some(self.store.begin().await?),
+            Some((tenure, _)) => tenure.begin(self.store, self.clock).await?,
+        })
+    }
+
     /// One deleting transaction. Its duration, from when it has the writer until it is committed,
     /// determines the size of the next one.
     async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
         let store = self.store;
-        let tx = match &self.manner.tenure {
-            None => Some(store.begin().await?),
-            Some((tenure, _)) => tenure.begin(store, self.clock).await?,
-        };
-        let Some(tx) = tx else {
+        let Some(tx) = self.begin().await? else {
             self.is_over = true;
             return Ok(0);
         };

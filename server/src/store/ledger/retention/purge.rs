@@ -32,6 +32,8 @@ pub enum Leftover {
     Notifications,
     /// Roll-ups, kept as long as the longest history.
     Minutes,
+    /// Counts of history, by the same age.
+    Periods,
 }
 
 /// For how many days deleted objects can be restored.
@@ -40,7 +42,7 @@ pub const DELETED_DAYS: i32 = 7;
 impl Leftover {
     /// All of them, in the order of removal: the instants are found by their backfill, and a
     /// schedule refers to its workflow.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Sessions,
         Self::Answers,
         Self::Instants,
@@ -51,6 +53,7 @@ impl Leftover {
         Self::Alerts,
         Self::Notifications,
         Self::Minutes,
+        Self::Periods,
     ];
 
     /// The table.
@@ -66,6 +69,7 @@ impl Leftover {
             Self::Alerts => "alert",
             Self::Notifications => "notification",
             Self::Minutes => "run_stat",
+            Self::Periods => "history_stat",
         }
     }
 
@@ -81,7 +85,8 @@ impl Leftover {
             | Self::Nodes
             | Self::Alerts
             | Self::Notifications
-            | Self::Minutes => false,
+            | Self::Minutes
+            | Self::Periods => false,
         }
     }
 
@@ -97,6 +102,7 @@ impl Leftover {
             | Self::Alerts
             | Self::Notifications => "id",
             Self::Minutes => "\"namespace_id\", \"minute\"",
+            Self::Periods => "\"namespace_id\", \"period\", \"days\"",
         }
     }
 
@@ -110,6 +116,7 @@ impl Leftover {
             Self::Instants => format!("backfill_fire.backfill_id IN {}", ended()),
             Self::Backfills => format!("backfill.id IN {}", ended()),
             Self::Minutes => format!("run_stat.minute < {}", rule.last().0),
+            Self::Periods => format!("history_stat.period < {}", rule.last().0),
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
             // Pending fires and live runs of a deleted schedule still need it. Each kind of intent

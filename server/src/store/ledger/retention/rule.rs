@@ -53,6 +53,8 @@ pub struct Rule {
     kept: [Option<i64>; 2],
     /// A proposed retention to assume, and whether for PostgreSQL.
     instead: Option<(Instead, bool)>,
+    /// The only namespace whose rows are too old, and whether for PostgreSQL.
+    only: Option<(Uuid, bool)>,
 }
 
 /// The states of runs that have not settled.
@@ -106,7 +108,21 @@ impl Store {
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
-        Rule { now: now.0, usual, policies, last, kept: [None; 2], instead: None }
+        Rule { now: now.0, usual, policies, last, kept: [None; 2], instead: None, only: None }
+    }
+
+    /// The rule that a namespace's history from before `until` is too old, and no other: for a
+    /// quota of rows.
+    pub fn rule_of_cut(&self, namespace: Uuid, until: Timestamp, now: Timestamp) -> Rule {
+        Rule {
+            now: now.0,
+            usual: 0,
+            policies: Policies { longest: 0, shortest: 0 },
+            last: until.0,
+            kept: [None; 2],
+            instead: None,
+            only: Some((namespace, self.dialect().is_postgres())),
+        }
     }
 }
 
@@ -141,14 +157,12 @@ impl Rule {
             ("s.retention_days".to_owned(), "n.retention_days".to_owned());
         if let Some((Instead { whose, days }, is_postgres)) = self.instead {
             let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
-            let key = |id: Uuid| {
-                if is_postgres { format!("'{id}'") } else { format!("X'{}'", id.simple()) }
-            };
             let (column, id, of) = match whose {
                 Whose::Namespace(id) => ("t.namespace_id", id, &mut namespace),
                 Whose::Schedule(id) => ("t.schedule_id", id, &mut schedule),
             };
-            *of = format!("CASE WHEN {column} = {} THEN {days} ELSE {of} END", key(id));
+            *of =
+                format!("CASE WHEN {column} = {} THEN {days} ELSE {of} END", key(id, is_postgres));
         }
         format!("coalesce({schedule}, {namespace}, {})", self.usual)
     }
@@ -184,6 +198,9 @@ impl Rule {
 
     /// Whether a row of a family is outside the partitions that are dropped as a whole.
     fn is_loose(&self, family: Family) -> String {
+        if let Some((namespace, is_postgres)) = self.only {
+            return format!("t.namespace_id = {}", key(namespace, is_postgres));
+        }
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
         let Self { policies, .. } = self;
         let before = match family {
@@ -249,6 +266,11 @@ impl Rule {
     }
 }
 
+/// A key as an SQL literal.
+fn key(id: Uuid, is_postgres: bool) -> String {
+    if is_postgres { format!("'{id}'") } else { format!("X'{}'", id.simple()) }
+}
+
 pub(super) fn before(now: i64, days: i32) -> i64 {
     now - i64::from(days) * DAY_MS
 }
@@ -261,7 +283,7 @@ mod tests {
         let now = 100 * DAY_MS + 5;
         let last = day_of(before(now, longest));
         let policies = Policies { longest, shortest };
-        Rule { now, usual: longest, policies, last, kept: [None; 2], instead: None }
+        Rule { now, usual: longest, policies, last, kept: [None; 2], instead: None, only: None }
     }
 
     #[test]
@@ -284,6 +306,16 @@ mod tests {
             let still = rule.fire_is_still_old(7);
             assert!(still.contains("r.changed >= 7") && !still.contains(LIVE), "{still}");
         }
+    }
+
+    #[test]
+    fn a_cut_is_of_one_namespace_and_asks_nobody() {
+        let only = Some((Uuid::from_u128(7), false));
+        let cut = Rule { policies: Policies { longest: 0, shortest: 0 }, only, ..rule(45, 10) };
+        assert_eq!((cut.joins(), cut.reach()), ("", cut.last().0));
+        let of = "t.namespace_id = X'00000000000000000000000000000007' AND t.";
+        assert!(cut.run_is_old().starts_with(&format!("({of}")), "{}", cut.run_is_old());
+        assert!(cut.fire_is_still_old(3).starts_with(&format!("({of}")));
     }
 
     #[test]

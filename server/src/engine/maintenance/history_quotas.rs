@@ -1,0 +1,189 @@
+//! Keeps the history of each namespace within its quota of rows: removes the oldest settled history
+//! first, before its retention has passed.
+//!
+//! Only counts are read to decide this. They are by ten minutes, so a cut is exact to ten minutes;
+//! it leaves some room, so that not every round has to cut again.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, namespace};
+
+use super::retention::{self, Excess};
+use crate::{
+    engine::{
+        EngineError,
+        cluster::{LeaseTerm, lead},
+        core::Core,
+        service::Service,
+    },
+    model::OwnQuotas,
+    store::{history::PeriodRows, namespaces},
+};
+
+/// The node that holds this lease cuts.
+const LEASE: &str = HistoryQuotas::NAME;
+/// How long the holder keeps it without renewing it.
+const TERM: Duration = Duration::from_secs(180);
+/// A cut frees this part of the quota, too.
+const ROOM: i64 = 20;
+
+/// Cuts histories that are over their quota.
+#[derive(Debug)]
+pub(in crate::engine) struct HistoryQuotas {
+    core: Arc<Core>,
+}
+
+/// The results of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HistoryQuotasReport {
+    /// Namespaces whose history was cut.
+    pub cut: usize,
+    /// The rows that were removed: fires, runs and attempts.
+    pub rows: u64,
+}
+
+impl HistoryQuotas {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// The part of a namespace's history that is over its quota, and the quota.
+    async fn excess(
+        &self,
+        row: &namespace::Model,
+        now: DateTime<Utc>,
+    ) -> Result<Option<(Excess, i64)>, EngineError> {
+        let own = OwnQuotas::of_column(row.quotas.as_ref());
+        let Some(limit) = own.over(self.core.settings.quotas).history_rows else { return Ok(None) };
+        let days = self.core.settings.history_days();
+        let periods = self.core.store.history_periods(row.id, days, now).await?;
+        Ok(bounds(&periods, limit).map(|(oldest, until)| {
+            let excess = Excess { namespace: row.id, oldest, until };
+            (excess, limit)
+        }))
+    }
+
+    async fn cut(
+        &self,
+        tenure: LeaseTerm,
+        row: &namespace::Model,
+        (excess, limit): (Excess, i64),
+        now: DateTime<Utc>,
+    ) -> Result<HistoryQuotasReport, EngineError> {
+        let core = &self.core;
+        let Some(done) = retention::cut(core, (tenure, TERM), excess, now).await? else {
+            return Ok(HistoryQuotasReport::default());
+        };
+        for (table, rows) in [
+            ("fire", done.fires),
+            ("run", done.runs),
+            ("task_run", done.attempts),
+            ("task_log", done.lines),
+        ] {
+            core.metrics.history_cut(table, rows);
+        }
+        let rows = done.fires + done.runs + done.attempts;
+        tracing::warn!(
+            namespace = row.name,
+            limit,
+            rows,
+            until = %excess.until.utc().to_rfc3339(),
+            "history beyond the namespace's quota of rows was removed before its retention"
+        );
+        Ok(HistoryQuotasReport { cut: 1, rows })
+    }
+}
+
+impl Service for HistoryQuotas {
+    type Report = HistoryQuotasReport;
+    const NAME: &'static str = "history_quotas";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<HistoryQuotasReport, EngineError> {
+        let mut report = HistoryQuotasReport::default();
+        for row in namespaces::all(self.core.store.read()).await? {
+            let Some(excess) = self.excess(&row, now).await? else { continue };
+            // Only while there is something to do, and again for each namespace: a cut takes time.
+            let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
+            let done = self.cut(tenure, &row, excess, now).await?;
+            report.cut += done.cut;
+            report.rows += done.rows;
+        }
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.history_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &HistoryQuotasReport) -> bool {
+        *report != HistoryQuotasReport::default()
+    }
+}
+
+/// When the oldest of these periods starts, and before which instant all of them must go so that
+/// the others fit into the quota with some room; `None` if all fit. The newest period stays: it is
+/// still being counted.
+fn bounds(periods: &[PeriodRows], limit: i64) -> Option<(Timestamp, Timestamp)> {
+    let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
+    for period in periods {
+        *rows.entry(period.period).or_default() += period.row_count;
+    }
+    if rows.values().sum::<i64>() <= limit {
+        return None;
+    }
+    let oldest = *rows.first_key_value()?.0;
+    let (mut until, mut kept) = (*rows.last_key_value()?.0, 0_i64);
+    for (period, count) in rows.iter().rev() {
+        kept = kept.saturating_add(*count);
+        if kept > limit - limit / ROOM {
+            break;
+        }
+        until = *period;
+    }
+    (oldest < until).then_some((oldest, until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn periods(rows: &[(i64, i32, i64)]) -> Vec<PeriodRows> {
+        let of = |(period, days, row_count): &(i64, i32, i64)| PeriodRows {
+            period: Timestamp(*period),
+            days: *days,
+            row_count: *row_count,
+        };
+        rows.iter().map(of).collect()
+    }
+
+    fn until(rows: &[(i64, i32, i64)], limit: i64) -> Option<(i64, i64)> {
+        bounds(&periods(rows), limit).map(|(oldest, until)| (oldest.0, until.0))
+    }
+
+    #[test]
+    fn what_fits_stays() {
+        assert_eq!(until(&[], 0), None);
+        assert_eq!(until(&[(1, 0, 50), (2, 0, 50)], 100), None);
+    }
+
+    #[test]
+    fn the_oldest_goes_first_and_leaves_some_room() {
+        let rows = [(1, 0, 10), (2, 0, 10), (3, 0, 40), (4, 0, 45)];
+        assert_eq!(until(&rows, 104), Some((1, 2)));
+        assert_eq!(until(&rows, 100), Some((1, 2)));
+        assert_eq!(until(&rows, 96), Some((1, 3)));
+        assert_eq!(until(&rows, 50), Some((1, 4)));
+    }
+
+    #[test]
+    fn schedules_with_a_retention_of_their_own_count_in_the_same_period() {
+        assert_eq!(until(&[(1, 0, 10), (1, 3, 10), (2, 0, 60), (2, 3, 35)], 100), Some((1, 2)));
+    }
+
+    #[test]
+    fn the_newest_period_stays_however_large_it_is() {
+        assert_eq!(until(&[(1, 0, 1), (2, 0, 1_000)], 100), Some((1, 2)));
+        assert_eq!(until(&[(2, 0, 1_000)], 100), None);
+    }
+}

@@ -1,0 +1,392 @@
+//! How much history a namespace has, for its quotas of rows and of log bytes.
+//!
+//! Counted in periods of ten minutes, apart for each retention that schedules of the namespace
+//! have, so that a period stops counting when retention has removed it. Fires are read once by
+//! their keys, settled runs with their attempts from the change feed, and log bytes are added by
+//! the nodes that wrote them: firing writes nothing extra.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+use uuid::Uuid;
+
+use super::stats::SettledRun;
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::{Bulk, MAX_ROWS},
+        days::{DAY_MS, Days, first_key, made_at},
+        within::Within,
+    },
+};
+
+/// The length of a period in milliseconds.
+pub const PERIOD_MS: i64 = 600_000;
+
+/// The rows of a period that are kept equally long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Period {
+    /// The namespace.
+    pub namespace_id: Uuid,
+    /// When it starts.
+    pub period: Timestamp,
+    /// The retention of their schedules in days; 0 if these have none of their own.
+    pub days: i32,
+}
+
+/// The number of rows of a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct PeriodRows {
+    /// When it starts.
+    pub period: Timestamp,
+    /// The retention of their schedules in days; 0 if these have none of their own.
+    pub days: i32,
+    /// Fires, runs and attempts.
+    pub row_count: i64,
+}
+
+/// How much history a namespace has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct History {
+    /// Fires, runs and attempts.
+    pub row_count: i64,
+    /// Bytes of log lines.
+    pub log_bytes: i64,
+}
+
+/// How far back a quota has cut a namespace's history.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Cut {
+    /// The namespace.
+    pub name: String,
+    /// Settled history from before this was removed.
+    pub until: Timestamp,
+}
+
+/// Log bytes that a node has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenLog {
+    /// The name of the namespace.
+    pub namespace: String,
+    /// The schedule, if the run had one.
+    pub schedule_id: Option<Uuid>,
+    /// The bytes.
+    pub bytes: i64,
+}
+
+/// The fires of a batch, by period, and the key of the last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedFires {
+    /// The counts.
+    pub rows: BTreeMap<Period, i64>,
+    /// Counting continues after this key.
+    pub last: Uuid,
+    /// The number of fires.
+    pub count: usize,
+}
+
+/// The name under which the position of the fires is stored.
+const FEED: &str = "fire";
+
+/// The start of the period that contains an instant.
+pub fn period_of(at: Timestamp) -> Timestamp {
+    Timestamp(at.0 - at.0.rem_euclid(PERIOD_MS))
+}
+
+impl Store {
+    /// The key of the last counted fire; nil before the first time.
+    pub async fn fires_counted_until(&self) -> Result<Uuid, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let sql = "SELECT id FROM stat_position WHERE feed = $1";
+        let statement = self.dialect().statement(sql, [FEED.into()]);
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.map_or(Uuid::nil(), |row| row.id))
+    }
+
+    /// The fires after `after` that were claimed before `until`, up to `limit`; `None` if there are
+    /// none.
+    pub async fn fires_between(
+        &self,
+        after: Uuid,
+        until: Timestamp,
+        limit: u64,
+    ) -> Result<Option<CountedFires>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            namespace_id: Uuid,
+            days: Option<i32>,
+        }
+        let sql = "SELECT t.id, t.namespace_id, s.retention_days AS days \
+             FROM (SELECT id, namespace_id, schedule_id FROM fire \
+               WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3) t \
+             LEFT JOIN schedule s ON s.id = t.schedule_id ORDER BY t.id";
+        let values = [after.into(), first_key(until.0).into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let found = Row::find_by_statement(statement).all(self.rounds()).await?;
+        let Some(last) = found.last().map(|row| row.id) else { return Ok(None) };
+        let mut rows = BTreeMap::new();
+        for row in &found {
+            let period = period_of(Timestamp(made_at(row.id)));
+            let days = row.days.unwrap_or_default();
+            *rows.entry(Period { namespace_id: row.namespace_id, period, days }).or_default() += 1;
+        }
+        Ok(Some(CountedFires { rows, last, count: found.len() }))
+    }
+
+    /// Adds counted fires and moves the position, unless another node has already counted on from
+    /// `after`. Returns whether it did.
+    pub async fn add_fires_if_at(
+        &self,
+        tx: &DatabaseTransaction,
+        after: Uuid,
+        fires: &CountedFires,
+    ) -> Result<bool, StoreError> {
+        let values = [FEED.into(), fires.last.into(), after.into()];
+        let moved = match after.is_nil() {
+            true => self.dialect().statement(
+                "INSERT INTO stat_position (feed, changed, id) VALUES ($1, 0, $2) \
+                 ON CONFLICT (feed) DO NOTHING",
+                values.into_iter().take(2),
+            ),
+            false => self
+                .dialect()
+                .statement("UPDATE stat_position SET id = $2 WHERE feed = $1 AND id = $3", values),
+        };
+        if tx.execute_raw(moved).await?.rows_affected() == 0 {
+            return Ok(false);
+        }
+        self.add_history(tx, &fires.rows).await?;
+        Ok(true)
+    }
+
+    /// The rows that settled runs have together with their attempts, by period.
+    pub async fn rows_of_settled(
+        &self,
+        runs: &[SettledRun],
+    ) -> Result<BTreeMap<Period, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            days: Option<i32>,
+            attempts: i64,
+        }
+        let mut rows = BTreeMap::new();
+        for part in runs.chunks(MAX_ROWS) {
+            let ids = || part.iter().map(|run| run.id);
+            let statement = Bulk::default()
+                .uuid("id", ids())
+                .uuid("schedule_id", part.iter().map(|run| run.schedule_id))
+                .days(Days::of_keys("a.run_id", ids()))
+                .statement(
+                    self.dialect(),
+                    "SELECT v.id, s.retention_days AS days, (SELECT count(*) FROM task_run a \
+                       WHERE a.run_id = v.id {days}) AS attempts \
+                     FROM v LEFT JOIN schedule s ON s.id = v.schedule_id",
+                    vec![],
+                );
+            let found = Row::find_by_statement(statement).all(self.rounds()).await?;
+            let found: BTreeMap<Uuid, Row> = found.into_iter().map(|row| (row.id, row)).collect();
+            for run in part {
+                let row = found.get(&run.id);
+                let days = row.and_then(|row| row.days).unwrap_or_default();
+                let (namespace_id, period) = (run.namespace_id, period_of(run.finished_at));
+                let attempts = row.map_or(0, |row| row.attempts);
+                *rows.entry(Period { namespace_id, period, days }).or_default() += 1 + attempts;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Adds to the rows of periods.
+    pub async fn add_history(
+        &self,
+        tx: &DatabaseTransaction,
+        rows: &BTreeMap<Period, i64>,
+    ) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("namespace_id", rows.keys().map(|at| at.namespace_id))
+            .int("period", rows.keys().map(|at| at.period.0))
+            .int("days", rows.keys().map(|at| i64::from(at.days)))
+            .int("row_count", rows.values().copied())
+            .statement(
+                self.dialect(),
+                "INSERT INTO history_stat (namespace_id, period, days, row_count) \
+                 SELECT namespace_id, period, days, row_count FROM v WHERE true \
+                 ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                   SET row_count = history_stat.row_count + excluded.row_count",
+                vec![],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Adds log bytes that this node has written, to the period that contains `now`.
+    pub async fn add_log_bytes(
+        &self,
+        written: &[WrittenLog],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if written.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .text("name", written.iter().map(|row| row.namespace.clone()))
+            .uuid("schedule_id", written.iter().map(|row| row.schedule_id))
+            .int("bytes", written.iter().map(|row| row.bytes))
+            .statement(
+                self.dialect(),
+                "INSERT INTO history_stat (namespace_id, period, days, log_bytes) \
+                 SELECT n.id, CAST({0} AS bigint), coalesce(s.retention_days, 0), CAST(sum(v.bytes) AS bigint) \
+                 FROM v JOIN namespace n ON n.name = v.name \
+                   LEFT JOIN schedule s ON s.id = v.schedule_id \
+                 WHERE true GROUP BY n.id, coalesce(s.retention_days, 0) \
+                 ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                   SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
+                vec![period_of(now).0.into()],
+            );
+        let tx = self.begin().await?;
+        tx.execute_raw(statement).await?;
+        self.commit_unseen(tx).await
+    }
+
+    /// The periods of a namespace that are not too old at `now`, oldest first; `usual` is the
+    /// retention of a namespace without its own.
+    pub async fn history_periods(
+        &self,
+        namespace: Uuid,
+        usual: i32,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<PeriodRows>, StoreError> {
+        let sql = format!(
+            "SELECT h.period, h.days, h.row_count FROM history_stat h \
+               JOIN namespace n ON n.id = h.namespace_id \
+             WHERE h.namespace_id = $1 AND {} ORDER BY h.period, h.days",
+            kept(2, 3)
+        );
+        let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(PeriodRows::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// How much history a namespace has at `now`; `usual` is the retention of a namespace without
+    /// its own.
+    pub async fn history_of(
+        &self,
+        namespace: Uuid,
+        usual: i32,
+        now: DateTime<Utc>,
+    ) -> Result<History, StoreError> {
+        let sql = format!(
+            "SELECT CAST(coalesce(sum(h.row_count), 0) AS bigint) AS row_count, \
+               CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
+             FROM history_stat h JOIN namespace n ON n.id = h.namespace_id \
+             WHERE h.namespace_id = $1 AND {}",
+            kept(2, 3)
+        );
+        let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(History::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
+    }
+
+    /// The bytes of log that these namespaces have at `now`, by name.
+    pub async fn log_bytes_kept(
+        &self,
+        namespaces: &[Uuid],
+        usual: i32,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            name: String,
+            log_bytes: i64,
+        }
+        if namespaces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_period = "h.period > {0} - (CASE WHEN h.days > 0 THEN h.days \
+             ELSE coalesce(n.retention_days, {1}) END) * CAST(86400000 AS bigint)";
+        let sql = format!(
+            "SELECT n.name, CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
+             FROM v JOIN namespace n ON n.id = v.id \
+               LEFT JOIN history_stat h ON h.namespace_id = n.id AND {of_period} \
+             WHERE true GROUP BY n.name"
+        );
+        let values = vec![now.timestamp_millis().into(), usual.into()];
+        let statement = Bulk::default().uuid("id", namespaces.iter().copied());
+        let statement = statement.statement(self.dialect(), &sql, values);
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
+    }
+
+    /// Records that a namespace's settled history from before `until` was removed at `now`.
+    pub async fn record_cut(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "DELETE FROM history_stat WHERE namespace_id = $1 AND period < $2";
+        let values = [namespace.into(), until.0.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        let sql = "INSERT INTO history_cut (namespace_id, until, at) VALUES ($1, $2, $3) \
+             ON CONFLICT (namespace_id) DO UPDATE SET until = excluded.until, at = excluded.at";
+        let values = [namespace.into(), until.0.into(), now.0.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        Ok(())
+    }
+
+    /// Those of the namespaces whose history was cut at or after `since`.
+    pub async fn cuts_since(
+        &self,
+        within: &Within,
+        since: Timestamp,
+    ) -> Result<Vec<Cut>, StoreError> {
+        let mut values: Vec<Value> = vec![since.0.into()];
+        let only = within.compared(&mut values).map(|these| format!(" AND n.id {these}"));
+        let only = only.unwrap_or_default();
+        let sql = format!(
+            "SELECT n.name, c.until FROM history_cut c JOIN namespace n ON n.id = c.namespace_id \
+             WHERE c.at >= $1{only} ORDER BY n.name"
+        );
+        let statement = self.dialect().statement(sql, values);
+        Ok(Cut::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// How far back a quota has cut a namespace's history, if it ever has.
+    pub async fn cut_of(&self, namespace: Uuid) -> Result<Option<Timestamp>, StoreError> {
+        let since = Timestamp(i64::MIN);
+        let cut = self.cuts_since(&Within::One(namespace), since).await?.pop();
+        Ok(cut.map(|cut| cut.until))
+    }
+
+    /// The bytes of log of a run.
+    pub async fn log_bytes_of_run(&self, run: Uuid) -> Result<i64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            bytes: i64,
+        }
+        let sql = "SELECT CAST(coalesce(sum(octet_length(text)), 0) AS bigint) AS bytes \
+             FROM task_log WHERE run_id = $1";
+        let statement = self.dialect().statement(sql, [run.into()]);
+        Ok(Row::find_by_statement(statement).one(self.read()).await?.map_or(0, |row| row.bytes))
+    }
+}
+
+/// The SQL condition that a period is not too old, by the parameters for now and for the retention
+/// of a namespace without its own.
+fn kept(now: u8, usual: u8) -> String {
+    format!(
+        "h.period > ${now} - (CASE WHEN h.days > 0 THEN h.days \
+           ELSE coalesce(n.retention_days, ${usual}) END) * CAST({DAY_MS} AS bigint)"
+    )
+}
