@@ -26,6 +26,8 @@ const PROTOCOL: u32 = 1;
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the remaining log lines of a job may take after its end.
 const LAST_LINES: Duration = Duration::from_secs(10);
+/// How long a busy worker waits for more of its jobs to end before it asks for others.
+const GATHERING: Duration = Duration::from_millis(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
 /// How long the open poll may still last once the server knows that the worker takes no more jobs;
 /// jobs that were handed out before arrive in this time.
@@ -249,18 +251,11 @@ impl Loops {
         let mut failures = 0;
         let mut jobs = self.jobs.subscribe();
         while !self.stopping.is_cancelled() {
-            let room = jobs.wait_for(|jobs| jobs.len() < self.capacity);
-            let Some(Ok(held)) = self
-                .stopping
-                .run_until_cancelled(room)
-                .await
-                .map(|room| room.map(|jobs| jobs.len()))
-            else {
-                return;
-            };
+            let room = self.stopping.run_until_cancelled(self.room(&mut jobs));
+            let Some(Some(free)) = room.await else { return };
             let me = self.current.lock().await.clone();
             let body = json!({
-                "workerId": me.worker_id, "free": self.capacity - held,
+                "workerId": me.worker_id, "free": free,
                 "waitSeconds": me.max_wait_seconds,
                 // Other jobs that were handed out were lost on the way, and are handed out again.
                 "jobs": self.known(),
@@ -293,6 +288,19 @@ impl Loops {
                 }
             }
         }
+    }
+
+    /// Waits until there is room for another job; returns for how many. `None` if the worker ended.
+    async fn room(&self, jobs: &mut watch::Receiver<HashMap<String, Job>>) -> Option<usize> {
+        let mut held = jobs.wait_for(|jobs| jobs.len() < self.capacity).await.ok()?.len();
+        // Of many jobs that are at work, others end in the same moment: one request asks for all.
+        let many = self.capacity * 3 / 4;
+        if held > many {
+            let fewer = jobs.wait_for(|jobs| jobs.len() <= many);
+            let _ = tokio::time::timeout(GATHERING, fewer).await;
+            held = jobs.borrow().len();
+        }
+        Some(self.capacity.saturating_sub(held))
     }
 
     async fn beat(self: Arc<Self>) {
