@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::core::Core;
+use crate::{clock::Clock, engine::core::Core};
 
 /// The shortest interval between two wake-ups.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -17,7 +17,8 @@ pub(in crate::engine) async fn wake_on_changes(core: Arc<Core>, stop: Cancellati
         // The sender lives as long as the store.
         while changes.changed().await.is_ok() {
             core.pings.notify_one();
-            core.clock.sleep(PAUSE).await;
+            // Real time, whatever the application's clock shows: it only limits the load.
+            Clock::system().sleep(PAUSE).await;
         }
     };
     stop.run_until_cancelled(waking).await;
