@@ -88,7 +88,8 @@ impl Watching {
                 loop {
                     Clock::system().sleep(wait).await;
                     wait = pause;
-                    let read = kept.answer(&watched.clock, watched.within().clone(), watched.look());
+                    let read =
+                        kept.answer(&watched.clock, watched.within().clone(), watched.look());
                     let health = match read.await {
                         Ok(health) => health,
                         Err(error) => return Some((Err(ApiError::from(error).into()), None)),

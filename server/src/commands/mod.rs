@@ -56,8 +56,8 @@ use std::{sync::Arc, time::Duration};
 
 pub use crate::model::BadInput;
 pub use alerts::{
-    AcknowledgedProblem, Acknowledging, ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
-    SavedRule, TestSent,
+    AcknowledgedProblem, Acknowledging, ChannelEdit, ChannelInput, Muting, NewChannel, NewRule,
+    RuleEdit, RuleSpec, SavedChannel, SavedRule, TestSent,
 };
 pub use auditing::{
     AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,

@@ -63,8 +63,7 @@ impl SecretUsers {
         for row in channels::list(store.read(), namespace, MAX_CHANNELS).await? {
             // The rest of a channel is sealed; the secrets that it names are shown.
             let shown = ["url", "signing_secret", "key"].map(|part| row.shown[part].as_str());
-            let names: BTreeSet<String> =
-                shown.into_iter().flatten().flat_map(named_in).collect();
+            let names: BTreeSet<String> = shown.into_iter().flatten().flat_map(named_in).collect();
             found.add(names, &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id });
         }
         Ok(found)

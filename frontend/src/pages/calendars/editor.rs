@@ -162,8 +162,7 @@ fn side(
     edits: bool,
 ) -> AnyView {
     let (home, name) = (calendar.namespace.clone(), calendar.name.clone());
-    let users =
-        use_load(move || Some(api::planning::calendar_users(home.clone(), name.clone())));
+    let users = use_load(move || Some(api::planning::calendar_users(home.clone(), name.clone())));
     let effect = edits.then(|| {
         let (plan, is_changed) = effect::use_effect(entries, calendar.name.clone(), namespace);
         effect::view(plan, is_changed)
@@ -185,7 +184,8 @@ fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
         let one = |user: &CalendarUser| {
             let href = Route::Schedule(user.id.clone()).path();
             let (name, zone) = (user.name.clone(), user.timing.zone.clone());
-            view! { <li><a href=href>{name}</a>" "<span class="muted">{zone}</span></li> }.into_any()
+            view! { <li><a href=href>{name}</a>" "<span class="muted">{zone}</span></li> }
+                .into_any()
         };
         view! { <ul class="plain-list">{users.iter().map(one).collect::<Vec<_>>()}{more}</ul> }
             .into_any()

@@ -114,11 +114,7 @@ fn sum(calendar: &Calendar) -> String {
     if parts.is_empty() { "nothing yet".to_owned() } else { parts.join(", ") }
 }
 
-fn remove_form(
-    calendar: &Calendar,
-    remove: Asked<Calendar>,
-    loading: Loading,
-) -> AnyView {
+fn remove_form(calendar: &Calendar, remove: Asked<Calendar>, loading: Loading) -> AnyView {
     let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
     let impact = match calendar.schedules {
         0 => "No schedule uses it.".to_owned(),

@@ -195,10 +195,8 @@ fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     let (schedule, id) = (problem.schedule.id.clone(), problem.id.clone());
     let said = format!("The problem of {name} is open again.");
     let take_back = move || {
-        let (change, loading) = (
-            api::alerts::unacknowledge_problem(schedule.clone(), id.clone()),
-            tools.loading,
-        );
+        let (change, loading) =
+            (api::alerts::unacknowledge_problem(schedule.clone(), id.clone()), tools.loading);
         tools.actor.act(change, said.clone(), move |_| loading.refresh());
     };
     labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)

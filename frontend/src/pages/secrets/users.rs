@@ -36,7 +36,8 @@ pub(super) fn all(used: &SecretUse, namespace: &str) -> AnyView {
         .map(|user| view! { <li>{line(user, namespace)}</li> }.into_any())
         .collect();
     let more = more(used, users.len()).map(|more| view! { <li class="muted">{more}</li> });
-    view! { <p>"It is named by:"</p><ul data-testid="secret-users">{users}{more}</ul>{cut} }.into_any()
+    view! { <p>"It is named by:"</p><ul data-testid="secret-users">{users}{more}</ul>{cut} }
+        .into_any()
 }
 
 fn more(used: &SecretUse, shown: usize) -> Option<String> {

@@ -217,8 +217,7 @@ impl EventFields {
                 partition: some(self.partition),
             }),
         };
-        let headers: Vec<Pair> =
-            pairs("target.publish.event.headers", &self.headers.get(), ':')?;
+        let headers: Vec<Pair> = pairs("target.publish.event.headers", &self.headers.get(), ':')?;
         let event = EventAction {
             mode: self.mode.get(),
             kind: some(self.kind),
@@ -266,10 +265,9 @@ fn payload(text: &str) -> Value {
 }
 
 fn payload_text(payload: &Value) -> String {
-    payload.as_str().map_or_else(
-        || serde_json::to_string_pretty(payload).unwrap_or_default(),
-        str::to_owned,
-    )
+    payload
+        .as_str()
+        .map_or_else(|| serde_json::to_string_pretty(payload).unwrap_or_default(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -280,7 +278,8 @@ mod tests {
 
     #[test]
     fn what_is_set_is_what_is_read() {
-        let connection = json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
+        let connection =
+            json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
         for to in [
             json!({ "kafka": { "connection": connection, "topic": "t", "key": "k", "sasl": "SCRAM_SHA_256" } }),
             json!({ "nats": { "connection": connection, "subject": "s", "stream": "all" } }),

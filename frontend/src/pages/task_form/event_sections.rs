@@ -13,11 +13,8 @@ const BROKERS: [Choice; 5] = [
     ("sqs", "Amazon SQS"),
 ];
 
-const SASL: [Choice; 3] = [
-    ("PLAIN", "PLAIN"),
-    ("SCRAM_SHA_256", "SCRAM-SHA-256"),
-    ("SCRAM_SHA_512", "SCRAM-SHA-512"),
-];
+const SASL: [Choice; 3] =
+    [("PLAIN", "PLAIN"), ("SCRAM_SHA_256", "SCRAM-SHA-256"), ("SCRAM_SHA_512", "SCRAM-SHA-512")];
 
 const MODES: [Choice; 2] =
     [("STRUCTURED", "The whole event as JSON"), ("BINARY", "Data only, the rest in headers")];

@@ -82,9 +82,7 @@ impl TaskFields {
             "http" => self.http().map(Action::Http),
             "worker" => self.worker().map(Action::Worker),
             "noop" => Ok(Action::Noop(NoopAction { note: self.idle_note.get() })),
-            "publish" => {
-                self.event.action().map(|publish| Action::Publish(Box::new(publish)))
-            }
+            "publish" => self.event.action().map(|publish| Action::Publish(Box::new(publish))),
             _ => self.command().map(Action::Command),
         }
     }

@@ -1,9 +1,7 @@
 //! Problems of schedules that a person has acknowledged.
 
 use entity::problem_acknowledgement::{Column, Entity, Model};
-use sea_orm::{
-    ConnectionTrait, EntityTrait, IntoActiveModel, Iterable, sea_query::OnConflict,
-};
+use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Iterable, sea_query::OnConflict};
 
 use crate::store::{StoreError, db::lookups::lookups};
 

@@ -244,9 +244,7 @@ pub async fn telling(
 ) -> Result<(Vec<Model>, Vec<Counted>), StoreError> {
     // A beginning may be reported twice: again after an acknowledgement.
     let was_told = || {
-        Expr::cust(
-            "CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END",
-        )
+        Expr::cust("CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END")
     };
     let first = ripe(rule, now).limit(limit);
     let counts = Entity::find()
@@ -323,9 +321,8 @@ pub async fn acknowledge<C: ConnectionTrait>(
     if row.ended_at.is_none() {
         let tell_at = until.filter(|_| tells_again).map(|until| until.0);
         let told = Expr::col(Column::ToldAt).if_null(Expr::val(at.0));
-        update = update
-            .col_expr(Column::ToldAt, told)
-            .col_expr(Column::TellAt, Expr::value(tell_at));
+        update =
+            update.col_expr(Column::ToldAt, told).col_expr(Column::TellAt, Expr::value(tell_at));
     }
     update.filter(Column::Id.eq(row.id)).exec(tx).await?;
     Ok(())

@@ -8,8 +8,8 @@ use entity::{
     run,
 };
 use sea_orm::{
-    ActiveEnum, ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, sea_query::Expr,
+    ActiveEnum, ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, sea_query::Expr,
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};

@@ -101,7 +101,8 @@ async fn the_health_of_all_namespaces_is_that_of_those_one_may_see(database: Tes
     let desk = fleet(database).await;
     let lost = async |place: &str, count: i64| {
         let list = "query($in: String) { schedules(namespace: $in) { nodes { id } } }";
-        let id = desk.ask(list, json!({ "in": place })).await["schedules"]["nodes"][0]["id"].clone();
+        let id =
+            desk.ask(list, json!({ "in": place })).await["schedules"]["nodes"][0]["id"].clone();
         let home = namespace(&desk, place).await;
         let missed = (Verdict::Missed, Reason::Outage);
         let fire = planted_fire(id.as_str().unwrap(), home, 10, missed);

@@ -46,7 +46,8 @@ async fn a_calendar_counts_the_schedules_that_refer_to_it(database: TestDatabase
     make(&desk, weekends()).await;
     make(&desk, json!({ "name": "holidays", "mode": "EXCLUDE" })).await;
     make(&desk, json!({ "name": "unused", "mode": "EXCLUDE" })).await;
-    for (name, calendars) in [("a", &["weekends", "holidays"][..]), ("b", &["weekends"]), ("c", &[])]
+    for (name, calendars) in
+        [("a", &["weekends", "holidays"][..]), ("b", &["weekends"]), ("c", &[])]
     {
         let mut input = nine_oclock(calendars);
         input["name"] = json!(name);

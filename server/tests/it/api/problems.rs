@@ -163,7 +163,10 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let done = audit.as_array().unwrap().iter();
     let done: Vec<_> = done.filter(|one| one["action"] == "problem.acknowledge").collect();
     assert_eq!(done.len(), 3);
-    assert_eq!((&done[2]["reason"], &done[2]["subject"]), (&json!("the disk is ordered"), &json!("one")));
+    assert_eq!(
+        (&done[2]["reason"], &done[2]["subject"]),
+        (&json!("the disk is ordered"), &json!("one"))
+    );
     assert!(!audit.to_string().contains("no disk"), "{audit}");
 }
 

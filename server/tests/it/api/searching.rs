@@ -52,7 +52,8 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
     let query = "query($by: ScheduleGrouping!, $search: String, $filter: ScheduleFilter) {
         scheduleGroups(by: $by, search: $search, filter: $filter) {
             groups { name schedules } without isCut } }";
-    let groups = async |variables: Value| desk.ask(query, variables).await["scheduleGroups"].clone();
+    let groups =
+        async |variables: Value| desk.ask(query, variables).await["scheduleGroups"].clone();
     let group = |name: &str, schedules: i64| json!({ "name": name, "schedules": schedules });
     let by_tag = [group("billing", 1), group("db", 2), group("ops", 2)];
     assert_eq!(

@@ -256,7 +256,8 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
 
 async fn a_secret_says_what_names_it(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    let set = "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
+    let set =
+        "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
         secret { id } } }";
     for name in ["key", "watchdog", "hook", "unused"] {
         desk.ask(set, json!({ "name": name })).await;

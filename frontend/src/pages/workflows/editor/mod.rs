@@ -30,9 +30,7 @@ use self::{
 };
 use crate::{
     api::{self, Ask},
-    components::{
-        AsyncView, Field, Look, PageHead, Tab, button, live, tab_of, warning_list,
-    },
+    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of, warning_list},
     data::{use_actor, use_load, use_once},
     model::{Failure, SavedWorkflow, WorkflowDefinition},
     pages::{
@@ -206,9 +204,10 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
 /// begin with the saved version.
 fn with_warnings(saved: &SavedWorkflow) -> AnyView {
     let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
-    let secrets = saved.warnings.iter().any(|warning| warning.code == "secret_not_set").then(|| {
-        view! { <a class="button" href=Route::Secrets.path()>"Secrets"</a> }.into_any()
-    });
+    let secrets =
+        saved.warnings.iter().any(|warning| warning.code == "secret_not_set").then(|| {
+            view! { <a class="button" href=Route::Secrets.path()>"Secrets"</a> }.into_any()
+        });
     view! {
         <section class="panel" role="status" aria-label="Saved, with warnings" data-testid="saved-warnings">
             <h2>{format!("{name} is saved, but look at this")}</h2>
