@@ -21,8 +21,8 @@ pub(crate) struct NamespaceQuotas {
     log_bytes_a_run: Quota,
     /// Bytes of log lines that are kept. Usage is counted every half minute.
     log_bytes: Quota,
-    /// Fires, runs and attempts that are kept. Usage is counted within half a minute, runs when
-    /// they settle.
+    /// Fires, runs and attempts that are kept. Usage is counted within a minute, runs when they
+    /// settle.
     history_rows: Quota,
     /// Settled history from before this was removed although its retention had not passed, for the
     /// quota of rows; null if that never happened.
