@@ -3,7 +3,7 @@ use entity::{backfill, backfill_fire};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{BackfillProgressOf, BackfillRow, NamespaceName, RunRow, ScheduleRow},
     page::{Connection, Paging, connection, cost},

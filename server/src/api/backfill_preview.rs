@@ -2,7 +2,7 @@ use async_graphql::{Context, Enum, Object};
 use entity::Timestamp;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     loaders::FireRow,

@@ -5,7 +5,9 @@ use entity::calendar;
 use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant};
+use super::{
+    context::ContextExt, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant,
+};
 use crate::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
 
 /// A named set of local times, shared by schedules, that suppresses some of their fires. Each

@@ -4,7 +4,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     payload::schedule,
     scalar::Instant,

@@ -3,7 +3,7 @@ use entity::concurrency_group;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{GroupLoad, GroupRow, NamespaceName},
     scalar::{Instant, Long},

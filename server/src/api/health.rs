@@ -4,7 +4,8 @@ use entity::user::Role;
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, health_finding::HealthFinding, page::DECLARED, query::namespace_id,
+    context::ContextExt, error::Result, health_finding::HealthFinding, page::DECLARED,
+    query::namespace_id,
 };
 use crate::{
     clock::Clock,

@@ -5,7 +5,7 @@ use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{NamespaceName, ScheduleRow},
     page::DECLARED,

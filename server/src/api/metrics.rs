@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::ScheduleRow,
     query::{namespace_id, usual, within},

@@ -7,7 +7,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::{bounded_by, search_cost},
     payload::schedule,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NodeRow,
     page::DECLARED,

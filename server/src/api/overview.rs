@@ -6,7 +6,7 @@ use entity::Timestamp;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     metrics::Executions,
     node::{NODES, Node},

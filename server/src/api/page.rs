@@ -5,7 +5,7 @@ use async_graphql::{
     connection::{self, Edge},
 };
 
-use super::{calm::Calm, context::Ask, error::Result};
+use super::{calm::Calm, context::ContextExt, error::Result};
 use crate::{
     commands::BadInput,
     store::{Page, Total, Window},

@@ -6,7 +6,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::sought,
     loaders::ScheduleRow,

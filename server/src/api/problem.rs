@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::ReasonCode,
     loaders::{RunRow, ScheduleRow},

@@ -2,7 +2,7 @@ use async_graphql::{ComplexObject, Context, InputObject, Object, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NamespaceName,
     page::{DECLARED, bounded_by, cost_by},

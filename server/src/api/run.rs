@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     backfill::Backfill,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     group::group_name,

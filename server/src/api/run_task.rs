@@ -3,7 +3,7 @@ use entity::{run, task_run};
 use serde_json::{Map, Value};
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::TaskRuns,
     page::DECLARED,

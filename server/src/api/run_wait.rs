@@ -5,7 +5,7 @@ use entity::run;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{GroupLoad, GroupRow},
     page::DECLARED,

@@ -5,7 +5,7 @@ use entity::{Timestamp, schedule, schedule_version};
 use super::{
     calendar::Calendar,
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     group::group_name,

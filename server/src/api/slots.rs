@@ -7,7 +7,7 @@ use entity::{
 };
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{FiguresOf, StatsRange},
     run_stats::Percentiles,

@@ -8,7 +8,7 @@ use entity::{Timestamp, schedule};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::{Connection, Paging, connection},
     query::{name_cursor, name_key},

@@ -6,7 +6,7 @@ use futures::{StreamExt, stream::BoxStream};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::{ApiError, Result},
     follow::{Read, Reader, follow},
     log::LogLine,

@@ -11,7 +11,7 @@ use timetable::Timetable;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::sought,
     overview::Upcoming,

@@ -2,7 +2,7 @@ use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NamespaceName,
     page::{bounded_by, cost_by},

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::{ApiError, Result},
     health::{Health, Watched},
     metrics::{Figures, Metrics, figures},

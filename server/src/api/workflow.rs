@@ -3,7 +3,7 @@ use entity::{workflow, workflow_version};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{NamespaceName, WorkflowRow, WorkflowVersion},
     page::{Connection, DECLARED, Paging, connection, cost},

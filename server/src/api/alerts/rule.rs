@@ -5,7 +5,7 @@ use super::channel::AlertChannel;
 use crate::{
     api::{
         calendar::CalendarWindow,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{AlertChannelRow, NamespaceName},
         page::DECLARED,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         backfill::{BackfillMode, BackfillOrder, BackfillPayload},
-        context::Ask,
+        context::ContextExt,
         error::Result,
         retention::NamespaceRetention,
         scalar::Instant,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         call::text,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{RunRow, ScheduleRow},
         page::DECLARED,

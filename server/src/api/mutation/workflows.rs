@@ -8,7 +8,7 @@ use crate::{
     api::{
         calendar::{CreateCalendarInput, UpdateCalendarInput},
         call::call,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         group::{CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
         payload::{CalendarPayload, ConcurrencyGroupPayload, DeletePayload, WorkflowPayload},

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{
-        call::call, context::Ask, error::Result, loaders::NamespaceName, page::cost,
+        call::call, context::ContextExt, error::Result, loaders::NamespaceName, page::cost,
         payload::DeletePayload, scalar::Instant,
     },
     commands::{Call, CommandError, MAX_FEEDS, MadeFeed, NewFeed},

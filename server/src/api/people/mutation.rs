@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     access::Tokens,
-    api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
+    api::{call::call, context::ContextExt, error::Result, payload::DeletePayload, viewer::Role},
     commands::{Call, NewPassword, NewPerson, OwnPassword},
     model::OwnQuotas,
 };

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::member::Membership;
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{FirstMemberships, NamespaceName, UserRow},
         page::{DECLARED, bounded_by, cost_by},

@@ -4,7 +4,7 @@ use async_graphql::Context;
 use uuid::Uuid;
 
 use crate::{
-    api::{context::Ask, error::Result},
+    api::{context::ContextExt, error::Result},
     commands::BadInput,
     store::reads::within::Within,
 };

@@ -9,7 +9,7 @@ use crate::{
     api::{
         backfill::{Backfill, BackfillMode, BackfillState},
         backfill_preview::BackfillPreview,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         filters::{FireFilter, RunFilter, sought},
         fire::Fire,

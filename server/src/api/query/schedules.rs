@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::names::{Named, ROOT, namespace_id, one_of, usual, within};
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         deleted::{self, DeletedSchedule},
         error::Result,
         filters::{ScheduleFilter, sought},

@@ -7,7 +7,7 @@ use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of, usu
 use crate::{
     api::{
         calendar::Calendar,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         group::ConcurrencyGroup,
         page::{Connection, Paging, connection, cost, cost_by},
