@@ -127,7 +127,8 @@ impl Holder {
 
 /// The holder of the token with that [hash](token_hash), if they may still sign in.
 pub async fn token_holder(
-    (store, clock): (&Store, &Clock),
+    store: &Store,
+    clock: &Clock,
     elsewhere: Elsewhere<'_>,
     hash: &str,
 ) -> Result<Option<Holder>, StoreError> {

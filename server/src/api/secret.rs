@@ -142,8 +142,8 @@ impl OrderingSecrets {
         let right = cx.admin()?;
         let arguments = json!([namespace, name, reason]).to_string();
         let call = Call::new("deleteSecret", &arguments, idempotency_key)?;
-        let (which, reason) = ((&*namespace, &*name), reason.as_deref());
-        let id = cx.commands().delete_secret(&right, which, reason, &call).await?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let id = commands.delete_secret(&right, &namespace, &name, reason, &call).await?;
         Ok(DeletePayload { id })
     }
 }

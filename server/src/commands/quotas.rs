@@ -104,6 +104,14 @@ impl Drop for Counting<'_> {
     }
 }
 
+/// A namespace's usage just before a count without a lock.
+struct BeforeCount {
+    /// What transactions are saving.
+    unsettled: Usage,
+    /// The sum of everything that was ever admitted.
+    admitted: Usage,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Count {
     at: Instant,
@@ -148,7 +156,8 @@ impl Counted {
     fn admits(
         self: &Arc<Self>,
         namespace: Uuid,
-        (order, more): (u64, Usage),
+        order: u64,
+        more: Usage,
         now: Instant,
     ) -> Option<Admitted> {
         let mut namespaces = self.lock();
@@ -196,7 +205,8 @@ impl Counted {
     fn admit(
         self: &Arc<Self>,
         namespace: Uuid,
-        (order, more): (u64, Usage),
+        order: u64,
+        more: Usage,
         mut count: Count,
     ) -> Admitted {
         count.usage = count.usage.plus(more);
@@ -207,19 +217,20 @@ impl Counted {
         Admitted { counted: Arc::clone(self), namespace, order }
     }
 
-    /// The usage being saved and all that was ever admitted, before a count without a lock; `None`
-    /// if a count with one is in progress.
-    fn before(&self, namespace: Uuid) -> Option<(Usage, Usage)> {
+    /// What a count without a lock may not see; `None` if a count with one is in progress.
+    fn before(&self, namespace: Uuid) -> Option<BeforeCount> {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
-        (of.counting == 0).then(|| (of.unsettled_but(None), of.admitted))
+        (of.counting == 0)
+            .then(|| BeforeCount { unsettled: of.unsettled_but(None), admitted: of.admitted })
     }
 
     /// Stores a count made without a lock, plus everything that it may not have seen.
-    fn set(&self, namespace: Uuid, mut count: Count, (unsettled, admitted): (Usage, Usage)) {
+    fn set(&self, namespace: Uuid, mut count: Count, before: &BeforeCount) {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
-        count.usage = count.usage.plus(unsettled).plus(of.admitted.minus(admitted));
+        count.usage = count.usage.plus(before.unsettled);
+        count.usage = count.usage.plus(of.admitted.minus(before.admitted));
         of.count = Some(count);
     }
 
@@ -276,26 +287,26 @@ impl Commands {
         namespace: Uuid,
         more: Usage,
     ) -> Result<(), CommandError> {
-        let order = (tx.number(), more);
-        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+        let order = tx.number();
+        if let Some(admitted) = self.counted.admits(namespace, order, more, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         self.store.lock_quotas(tx, namespace).await?;
         // The previous holder of the lock may have counted.
-        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+        if let Some(admitted) = self.counted.admits(namespace, order, more, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         let counting = self.counted.begin(namespace);
         // Transactions admitted far from the limit hold no lock, and are invisible until they end.
-        let unsettled = self.counted.settled_but(namespace, order.0).await;
+        let unsettled = self.counted.settled_but(namespace, order).await;
         let mut count = self.count(tx, namespace).await?;
         count.usage = count.usage.plus(unsettled);
         if let Some(error) = count.broken_by(more) {
             return Err(error);
         }
-        tx.keep(self.counted.admit(namespace, order, count));
+        tx.keep(self.counted.admit(namespace, order, more, count));
         drop(counting);
         Ok(())
     }
@@ -309,15 +320,14 @@ impl Commands {
         let order = DatabaseTransaction::next_number();
         let mut all = Vec::with_capacity(more.len());
         for (namespace, more) in more {
-            let order = (order, *more);
-            let admits = || self.counted.admits(*namespace, order, self.clock.instant());
+            let admits = || self.counted.admits(*namespace, order, *more, self.clock.instant());
             if let Some(admitted) = admits() {
                 all.push(admitted);
                 continue;
             }
             let Some(before) = self.counted.before(*namespace) else { return Ok(None) };
             let count = self.count(self.store.read(), *namespace).await?;
-            self.counted.set(*namespace, count, before);
+            self.counted.set(*namespace, count, &before);
             let Some(admitted) = admits() else { return Ok(None) };
             all.push(admitted);
         }

@@ -198,8 +198,8 @@ impl Commands {
         task: &Task,
     ) -> Result<BTreeMap<String, SecretString>, String> {
         let names = task.target.secret_names();
-        let place = (&self.store, &self.clock);
-        let opening = self.vault.opened(place, Whose::Namespace(namespace), &names);
+        let whose = Whose::Namespace(namespace);
+        let opening = self.vault.opened(&self.store, &self.clock, whose, &names);
         match self.clock.timeout(task.timeout(), opening).await {
             Ok(Ok(opened)) => Ok(opened),
             Ok(Err(error @ VaultError::Store(_))) => Err(format!("failed to {error}")),

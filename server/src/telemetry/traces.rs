@@ -137,12 +137,10 @@ impl Traces {
             KeyValue::new("carillon.scheduled_at", fire.scheduled_at.to_rfc3339()),
             KeyValue::new("carillon.reason", fire.reason.to_owned()),
         ];
-        let at = (fire.due_at, fire.handed_at);
-        to.send(fire.id, FIRE, 0, Span::of("fire", at).with(about));
-        let at = (fire.claimed_at, fire.handed_from);
-        to.send(fire.id, CLAIM, FIRE, Span::of("claim", at));
-        let at = (fire.handed_from, fire.handed_at);
-        to.send(fire.id, HANDOFF, FIRE, Span::of("hand-off", at));
+        let span = Span::of("fire", fire.due_at, fire.handed_at).with(about);
+        to.send(fire.id, FIRE, 0, span);
+        to.send(fire.id, CLAIM, FIRE, Span::of("claim", fire.claimed_at, fire.handed_from));
+        to.send(fire.id, HANDOFF, FIRE, Span::of("hand-off", fire.handed_from, fire.handed_at));
     }
 
     /// Records an attempt that ended.
@@ -155,15 +153,17 @@ impl Traces {
                 KeyValue::new("carillon.attempt", i64::from(attempt.attempt)),
             ]
         };
-        let span = Span::of("task", attempt.at).with(about()).ended(attempt.outcome);
+        let (from, until) = attempt.at;
+        let span = Span::of("task", from, until).with(about()).ended(attempt.outcome);
         to.send(attempt.run, TASK | number, RUN, span);
-        if let Some(at) = attempt.at_target {
+        if let Some((from, until)) = attempt.at_target {
             let mut about = about();
             about.push(KeyValue::new("carillon.target", attempt.target));
             if let Some(status) = attempt.status {
                 about.push(KeyValue::new("http.response.status_code", status));
             }
-            let span = Span::of("target", at).with(about).ended(attempt.outcome).at_others();
+            let span = Span::of("target", from, until).with(about);
+            let span = span.ended(attempt.outcome).at_others();
             to.send(attempt.run, number, TASK | number, span);
         }
     }
@@ -181,7 +181,7 @@ impl Traces {
             about.push(KeyValue::new("carillon.schedule_id", id.to_string()));
         }
         let parent = if run.by_fire { FIRE } else { 0 };
-        let span = Span::of("run", (run.started_at, at)).with(about).ended(state);
+        let span = Span::of("run", run.started_at, at).with(about).ended(state);
         to.send(run.id, RUN, parent, span);
     }
 
@@ -235,7 +235,7 @@ struct Span {
 }
 
 impl Span {
-    fn of(name: &'static str, (from, to): (DateTime<Utc>, DateTime<Utc>)) -> Self {
+    fn of(name: &'static str, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         let (kind, status) = (SpanKind::Internal, Status::Unset);
         Self { name, kind, from, to, about: Vec::new(), status }
     }

@@ -23,7 +23,8 @@ impl Vault {
     /// answers: an outage is not the fault of the task that needs them.
     pub(crate) async fn opened(
         &self,
-        (store, clock): (&Store, &Clock),
+        store: &Store,
+        clock: &Clock,
         whose: Whose,
         names: &[String],
     ) -> Result<BTreeMap<String, SecretString>, VaultError> {

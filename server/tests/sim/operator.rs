@@ -286,7 +286,8 @@ async fn deploy(
 /// Makes what schedules share.
 pub(crate) async fn furnish(commands: &Commands, expected: &mut Expectations) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
-    commands.create_group(&editor, NAMESPACE, GROUP, &call).await.unwrap();
+    let (group, max_runs) = GROUP;
+    commands.create_group(&editor, NAMESPACE, group, max_runs, &call).await.unwrap();
     for &name in FLOWS {
         let (namespace, definition) = (NAMESPACE.to_owned(), flow(name));
         let new = NewWorkflow { namespace, name: name.to_owned(), definition };

@@ -94,7 +94,7 @@ impl AlertQuery {
         }
         check_rule(&spec)?;
         let now = cx.commands().clock.now();
-        let preview = Preview::of(cx.store(), (namespace, &name), spec.rule, now, days).await?;
+        let preview = Preview::of(cx.store(), namespace, &name, spec.rule, now, days).await?;
         Ok(preview.into())
     }
 

@@ -87,9 +87,9 @@ impl Namespace {
                 output::line(format!("made the namespace '{name}'"))
             }
             Action::Rename { name, new_name, why } => {
-                let (owner, names) = (why.somebody_here().owner()?, (&*name, &*new_name));
+                let owner = why.somebody_here().owner()?;
                 let commands = office.commands()?;
-                commands.rename_namespace(&owner, names, None, &Call::once()).await?;
+                commands.rename_namespace(&owner, &name, &new_name, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))
             }
             Action::Quotas {

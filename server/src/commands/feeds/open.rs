@@ -33,9 +33,11 @@ pub(crate) fn hashed(key: &str) -> String {
 
 /// The feed of that kind with that key, if its owner may view its namespace.
 pub async fn open(
-    (store, clock): (&Store, &Clock),
+    store: &Store,
+    clock: &Clock,
     elsewhere: Elsewhere<'_>,
-    (kind, key): (Kind, &str),
+    kind: Kind,
+    key: &str,
 ) -> Result<Option<Opened>, StoreError> {
     if !key.starts_with(PREFIX) || key.len() > 256 {
         return Ok(None);

@@ -124,8 +124,8 @@ impl Commands {
             let made = format!("made{missing}");
             return Ok((id, Change::new(Action::Create, "alert_channel", name, made)));
         };
-        let own = (row.id, &row.module);
-        let adopted = self.own(site, "name", name, Kind::AlertChannel, own).await?;
+        let (kind_of, module) = (Kind::AlertChannel, row.module.as_deref());
+        let adopted = self.own(site, "name", name, kind_of, row.id, module).await?;
         let there = ChannelEntry::of_shown(row.kind, &row.shown);
         let draft = Draft { name, kind, input: entry.input(Some(&there))? };
         let wanted = self.redrafted(row, draft)?;
@@ -140,7 +140,7 @@ impl Commands {
             self.revise_channel(site.tx, site.who, row, wanted).await?;
         }
         let told = is_other.then(|| format!("changed{missing}"));
-        Ok((row.id, Change::of(adopted, "alert_channel", name, (told, fields))))
+        Ok((row.id, Change::of(adopted, "alert_channel", name, told, fields)))
     }
 
     /// Names the secrets of a channel that are not set: its messages wait for them.
@@ -184,13 +184,13 @@ impl Commands {
             self.add_rule(site.tx, site.who, site.namespace, Some(site.module), &spec).await?;
             return Ok(Change::new(Action::Create, "alert_rule", name, "made"));
         };
-        let own = (row.id, &row.module);
-        let adopted = self.own(site, "name", name, Kind::AlertRule, own).await?;
+        let module = row.module.as_deref();
+        let adopted = self.own(site, "name", name, Kind::AlertRule, row.id, module).await?;
         let before = pictured(row, names)?;
         let revised = self.revise_rule(site.tx, site.who, row, &spec, aftermath).await?;
         let fields = between(&before, &declared::rule(RuleEntry::of(spec, names)));
         let told = revised.then(|| "changed".to_owned());
-        Ok(Change::of(adopted, "alert_rule", name, (told, fields)))
+        Ok(Change::of(adopted, "alert_rule", name, told, fields))
     }
 }
 

@@ -39,12 +39,13 @@ impl Commands {
             self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
             return Ok(Change::new(Action::Create, "calendar", name, "made"));
         };
-        let adopted = self.own(site, "name", name, Kind::Calendar, (row.id, &row.module)).await?;
+        let adopted =
+            self.own(site, "name", name, Kind::Calendar, row.id, row.module.as_deref()).await?;
         let before = declared::calendar(spec_of(&row)?);
         let is_other = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
         let told = is_other.then(|| "changed".to_owned());
         let fields = between(&before, &declared::calendar(spec));
-        Ok(Change::of(adopted, "calendar", name, (told, fields)))
+        Ok(Change::of(adopted, "calendar", name, told, fields))
     }
 
     pub(super) async fn declare_group(
@@ -55,17 +56,19 @@ impl Commands {
     ) -> Result<Change, CommandError> {
         let field = format!("groups.{name}");
         let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
-            let (module, group) = (Some(site.module), (name, max_runs));
-            let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
+            let Site { tx, who, namespace, .. } = *site;
+            let module = Some(site.module);
+            let added = self.add_group(tx, who, namespace, name, max_runs, module).await;
             added.map_err(|error| at_key(error, &field))?;
             return Ok(Change::new(Action::Create, "group", name, "made"));
         };
-        let adopted = self.own(site, &field, name, Kind::Group, (row.id, &row.module)).await?;
+        let adopted =
+            self.own(site, &field, name, Kind::Group, row.id, row.module.as_deref()).await?;
         let revised = self.revise_group(site.tx, site.who, &row, name, max_runs).await;
         let told = revised.map_err(|error| at_key(error, &field))?;
         let before = declared::group(row.max_runs.into());
         let fields = between(&before, &declared::group(max_runs));
-        Ok(Change::of(adopted, "group", name, (told, fields)))
+        Ok(Change::of(adopted, "group", name, told, fields))
     }
 
     pub(super) async fn declare_workflow(
@@ -73,7 +76,8 @@ impl Commands {
         site: &Site<'_>,
         field: &str,
         name: &str,
-        (at, mut definition): (At<'_>, Definition),
+        at: At<'_>,
+        mut definition: Definition,
     ) -> Result<Change, CommandError> {
         let inside = |error| inside(error, field);
         let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
@@ -87,7 +91,8 @@ impl Commands {
             let made = Change::new(Action::Create, "workflow", name, "made");
             return Ok(Change { unset: added.unset, ..made });
         };
-        let adopted = self.own(site, field, name, Kind::Workflow, (row.id, &row.module)).await?;
+        let adopted =
+            self.own(site, field, name, Kind::Workflow, row.id, row.module.as_deref()).await?;
         let old = self.definition_of(site.tx, &row).await?;
         for task in &mut definition.tasks {
             // A mask in its original position keeps the stored value; others are refused below.
@@ -100,7 +105,7 @@ impl Commands {
         allowed.map_err(inside)?;
         let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
-        let change = Change::of(adopted, "workflow", name, (revised.change, fields));
+        let change = Change::of(adopted, "workflow", name, revised.change, fields);
         Ok(Change { unset: revised.unset, ..change })
     }
 
@@ -126,7 +131,8 @@ impl Commands {
         };
         // Found without a lock: a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
-        let adopted = self.own(site, "name", name, Kind::Schedule, (row.id, &row.module)).await?;
+        let adopted =
+            self.own(site, "name", name, Kind::Schedule, row.id, row.module.as_deref()).await?;
         // The file sets the note; an operator's change to it stays until the note in the file
         // changes.
         let is_theirs = match site.last.note(name) {
@@ -160,7 +166,7 @@ impl Commands {
         let told: Vec<String> =
             [Some(told).filter(|told| !told.is_empty()), task].into_iter().flatten().collect();
         let told = (!told.is_empty()).then(|| told.join("; "));
-        let change = Change::of(adopted, "schedule", name, (told, fields));
+        let change = Change::of(adopted, "schedule", name, told, fields);
         Ok(Change { warnings: saved.warnings, unset, ..change })
     }
 
@@ -171,7 +177,8 @@ impl Commands {
         field: &str,
         name: &str,
         kind: Kind,
-        (id, module): (Uuid, &Option<String>),
+        id: Uuid,
+        module: Option<&str>,
     ) -> Result<bool, CommandError> {
         let (problem, help) = match module {
             Some(module) if module == site.module => return Ok(false),

@@ -92,14 +92,13 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
-        let theirs = (&*file.module, &*names.schedules);
         // Schedules before calendars: the same lock order as for saving a schedule.
-        schedules::lock_declared(&tx, namespace, theirs).await?;
+        schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
             // Rows that it would write ahead are not reported, so they need not be written and
             // rolled back.
-            let now = self.clock.now();
-            schedules::pass_over_far_behind(&tx, namespace, theirs, now.into()).await?;
+            let (module, now) = (&file.module, self.clock.now().into());
+            schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let last = self.declared(&tx, namespace, &module).await?;
@@ -219,8 +218,8 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            let work = (At::Workflow(""), entry.definition());
-            changes.push(self.declare_workflow(site, &field, &name, work).await?);
+            let (at, definition) = (At::Workflow(""), entry.definition());
+            changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
@@ -231,8 +230,8 @@ impl Commands {
                         let problem = "is the name of a workflow in this file, too";
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
-                    let work = (At::Task("task"), task.definition());
-                    let own = self.declare_workflow(site, &field, &name, work).await?;
+                    let (at, definition) = (At::Task("task"), task.definition());
+                    let own = self.declare_workflow(site, &field, &name, at, definition).await?;
                     (Some(own), Work::Workflow(name.clone()))
                 }
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),

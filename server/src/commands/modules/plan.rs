@@ -79,7 +79,8 @@ impl Change {
         is_adopted: bool,
         kind: &str,
         name: &str,
-        (told, fields): (Option<String>, Vec<FieldChange>),
+        told: Option<String>,
+        fields: Vec<FieldChange>,
     ) -> Self {
         let action = match (is_adopted, &told) {
             (true, _) => Action::Adopt,

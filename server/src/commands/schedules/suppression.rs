@@ -74,7 +74,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         spec: &Spec,
-        (id, anchor): (Uuid, DateTime<Utc>),
+        id: Uuid,
+        anchor: DateTime<Utc>,
     ) -> Result<(Timetable, Option<Keys>), CommandError> {
         let definition = spec.timing.definition(id, anchor);
         let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;

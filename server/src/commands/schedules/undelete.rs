@@ -116,8 +116,8 @@ impl Commands {
         spec: &Spec,
         now: DateTime<Utc>,
     ) -> Result<Saved, CommandError> {
-        let place = (row.id, row.anchor_at.utc());
-        let (timetable, keys) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        let (timetable, keys) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
         let version = row.version + 1;
         let group_id = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
         let mut columns = ActiveModel {

@@ -166,8 +166,8 @@ impl Commands {
     ) -> Result<Revision<'a>, CommandError> {
         self.check_spec(spec)?;
         let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
-        let place = (row.id, row.anchor_at.utc());
-        let (timetable, calendars) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        let (timetable, calendars) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
         let revision = Revision { row, before, spec, timetable, calendars, now };
         revision.check()?;
         Ok(revision)

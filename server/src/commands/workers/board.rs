@@ -59,7 +59,9 @@ impl Board {
         &self,
         store: &Store,
         change: u64,
-        (now, instant, age): (Timestamp, Instant, Duration),
+        now: Timestamp,
+        instant: Instant,
+        age: Duration,
     ) -> Result<Arc<Found>, StoreError> {
         let mut last = self.last.lock().await;
         let is_fresh = |look: &&Look| {

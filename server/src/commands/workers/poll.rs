@@ -119,8 +119,8 @@ impl Commands {
                 self.heard(&worker).await?;
                 checked = pacer.instant();
             }
-            let times = (self.clock.now().into(), pacer.instant(), POLL / 2);
-            let found = self.board.look(&self.store, change, times).await?;
+            let (now, instant) = (self.clock.now().into(), pacer.instant());
+            let found = self.board.look(&self.store, change, now, instant, POLL / 2).await?;
             let stop = match found.stops(id) {
                 true => jobs::to_stop(self.store.read(), id).await?,
                 false => Vec::new(),

@@ -43,9 +43,9 @@ pub(in crate::engine) async fn enter(
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
     // Log once what `/healthz` will report: an operator who starts a node reads its log.
-    let own = (cluster.name(), cluster.standing(clock));
-    let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
-    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
+    let (name, readiness) = (cluster.name(), cluster.standing(clock));
+    let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
+    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
     for problem in wrong.filter_map(|issue| issue.problem) {
         tracing::warn!("{problem}");
     }

@@ -203,8 +203,8 @@ async fn carry_out(
     let Assignment { known, index, invocation, .. } = assignment;
     let task = known.task(index);
     let vault = &core.settings.vault;
-    let (place, whose) = ((&core.store, &core.clock), Whose::Run(invocation.run_id));
-    let opening = vault.opened(place, whose, known.secrets(index));
+    let (whose, names) = (Whose::Run(invocation.run_id), known.secrets(index));
+    let opening = vault.opened(&core.store, &core.clock, whose, names);
     let secrets = match stop.run_until_cancelled(opening).await {
         Some(Ok(secrets)) => secrets,
         Some(Err(error)) => {

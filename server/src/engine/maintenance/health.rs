@@ -82,9 +82,9 @@ pub async fn examine(
     }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
-    let own = (cluster.name(), cluster.standing(clock));
-    checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
-    checks.extend(redis(&fleet, (cluster.name(), cluster.redis())).map(Check::from));
+    let (name, readiness) = (cluster.name(), cluster.standing(clock));
+    checks.extend(issues(&fleet, &waiting, name, readiness).into_iter().map(Check::from));
+    checks.extend(redis(&fleet, name, cluster.redis()).map(Check::from));
     Ok(checks)
 }
 

@@ -130,7 +130,7 @@ pub(crate) async fn shorten(
     }
     let entries = part.entries.into_iter();
     let mut fires: Vec<_> = entries.map(|entry| stretch.fire(&schedule, entry, now)).collect();
-    let advance = advance(&schedule, &mut fires, (&timetable, part.next, part.last));
+    let advance = advance(&schedule, &mut fires, &timetable, part.next, part.last);
     write(store, tx, Account { fires, advance }, now).await?;
     Ok(true)
 }
@@ -149,7 +149,7 @@ enum Stretch {
 impl Stretch {
     /// The row of an entry that will not run.
     fn fire(self, schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
-        let why = match (self, entry.fate) {
+        let (verdict, reason) = match (self, entry.fate) {
             (Self::Paused, _) => return paused_fire(schedule, entry, now),
             (Self::Missed | Self::Waiting(_), Fate::Suppressed) => {
                 (Verdict::Skipped, Reason::Calendar)
@@ -162,7 +162,7 @@ impl Stretch {
             (Self::Waiting(Ending::Edited), _) => (Verdict::Skipped, Reason::StaleVersion),
             (Self::Waiting(Ending::Deleted), _) => (Verdict::Skipped, Reason::Deleted),
         };
-        new_fire(schedule, entry, why, now)
+        new_fire(schedule, entry, verdict, reason, now)
     }
 }
 

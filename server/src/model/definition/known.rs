@@ -101,7 +101,8 @@ impl Definitions {
         &self,
         store: &Store,
         connection: &impl ConnectionTrait,
-        (workflow_id, version): (Uuid, i32),
+        workflow_id: Uuid,
+        version: i32,
     ) -> Result<Result<Arc<Known>, DefinitionError>, StoreError> {
         let key = (workflow_id, version);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -59,9 +59,9 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         });
         let mut statements = Vec::new();
         self.in_parts(manner, told.as_deref(), |things, definitions, entries| {
-            statements.push(things.statement(dialect, ("", manner.tail)));
-            statements.push(definitions.statement(dialect, (&of_definition, "")));
-            statements.push(entries.statement(dialect, (&of_entry, "")));
+            statements.push(things.statement(dialect, "", manner.tail));
+            statements.push(definitions.statement(dialect, &of_definition, ""));
+            statements.push(entries.statement(dialect, &of_entry, ""));
         })?;
         Ok(statements)
     }
@@ -179,7 +179,7 @@ impl Insert {
     }
 
     /// The statement on its own; `which` narrows the rows, `tail` is appended.
-    fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
+    fn statement(self, dialect: &Dialect, which: &str, tail: &str) -> Statement {
         let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }

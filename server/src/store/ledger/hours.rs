@@ -61,9 +61,9 @@ impl Store {
         for hour in hours {
             let Minute { namespace_id, minute: from } = *hour;
             let until = Timestamp(from.0.saturating_add(HOUR_MS));
-            let place = (tx, self.dialect());
-            let found = steps_in(place, Some(namespace_id), from, until, HOUR_MS).await?;
-            rolled_up.extend(found.into_iter().map(|(_, rollup)| (*hour, rollup)));
+            let (dialect, namespace) = (self.dialect(), Some(namespace_id));
+            let steps = steps_in(tx, dialect, namespace, from, until, HOUR_MS).await?;
+            rolled_up.extend(steps.into_iter().map(|(_, rollup)| (*hour, rollup)));
             let sql = "DELETE FROM run_stat \
                  WHERE namespace_id = $1 AND minute >= $2 AND minute < $3";
             let values = [namespace_id.into(), from.0.into(), until.0.into()];
@@ -75,7 +75,8 @@ impl Store {
 
 /// The totals per step of a period, for one namespace or all.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
-    (connection, dialect): (&C, &Dialect),
+    connection: &C,
+    dialect: &Dialect,
     namespace: Option<Uuid>,
     from: Timestamp,
     until: Timestamp,

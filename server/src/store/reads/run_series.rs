@@ -73,7 +73,8 @@ impl Of {
 pub async fn steps(
     store: &Store,
     of: &Of,
-    (from, until): (Timestamp, Timestamp),
+    from: Timestamp,
+    until: Timestamp,
     step_ms: i64,
 ) -> Result<Series, StoreError> {
     let runs = settled(store, of, from, until).await?;

@@ -46,7 +46,7 @@ pub(in crate::web) async fn picture(
     headers: HeaderMap,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let picture = svg::badge(&label, &message, look);
     let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
     // It is meant to be shown on other sites' pages; opened on its own it runs nothing.
@@ -65,7 +65,7 @@ pub(in crate::web) async fn endpoint(
     headers: HeaderMap,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let body = json!({
         "schemaVersion": 1, "label": label, "message": message, "color": look.name(),
         "isError": look == Look::Failing,
@@ -75,11 +75,12 @@ pub(in crate::web) async fn endpoint(
 
 async fn said(
     web: &Web,
-    from: (SocketAddr, &HeaderMap),
+    peer: SocketAddr,
+    headers: &HeaderMap,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Said, Refusal> {
     let Ok(Query(Asked { token, label })) = asked else { return Err(without_token()) };
-    let opened = opened(web, from, (Kind::Badge, &token)).await?;
+    let opened = opened(web, peer, headers, Kind::Badge, &token).await?;
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let standing = feeds::standing(&web.commands, &opened).await.map_err(refused)?;
     let label = label.filter(|label| !label.trim().is_empty());

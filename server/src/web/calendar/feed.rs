@@ -35,7 +35,7 @@ pub(in crate::web) async fn feed(
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Ok(Query(Asked { token })) = asked else { return Err(without_token()) };
-    let opened = opened(&web, (peer, &headers), (Kind::Calendar, &token)).await?;
+    let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
     // It is expensive for the calculator: only a few are built at once.
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let found = feeds::events(&web.commands, &opened).await;

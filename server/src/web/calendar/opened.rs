@@ -22,8 +22,10 @@ use crate::{
 /// The feed with that token. A wrong token and a revoked feed get the same answer.
 pub(super) async fn opened(
     web: &Web,
-    (peer, headers): (SocketAddr, &HeaderMap),
-    (kind, token): (Kind, &str),
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    kind: Kind,
+    token: &str,
 ) -> Result<Opened, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
     // Each wrong token counts for its address. A right one does not: it is taken back below.
@@ -32,8 +34,8 @@ pub(super) async fn opened(
         let text = "too many tokens that are none came from there; try again later";
         Refusal::too_many(text, wait.as_secs() + 1)
     })?;
-    let asked = (kind, token);
-    let opened = feeds::open((&web.store, &web.clock), Elsewhere::of(&web.config), asked).await;
+    let elsewhere = Elsewhere::of(&web.config);
+    let opened = feeds::open(&web.store, &web.clock, elsewhere, kind, token).await;
     let opened = opened.map_err(|error| Refusal::internal(&error))?;
     let Some(opened) = opened else {
         let what = match kind {

@@ -131,7 +131,7 @@ impl Desk {
         let store = &self.database.store;
         let row = users::by_id(store.read(), id).await.unwrap().unwrap();
         let (clock, elsewhere) = (self.clock.clock(), people::Elsewhere::default());
-        people::user_viewer((store, &clock), elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
+        people::user_viewer(store, &clock, elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
     }
 
     pub(crate) fn subscribe(&self, query: &str, variables: Value) -> BoxStream<'static, Response> {

@@ -58,7 +58,7 @@ async fn bearer(desk: &Desk, secret: &str) -> Option<Viewer> {
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     let elsewhere = Elsewhere::default();
     let hash = people::token_hash(secret)?;
-    let holder = people::token_holder((store, &clock), elsewhere, &hash).await.unwrap()?;
+    let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap()?;
     Some(holder.viewer("192.0.2.9".to_owned()))
 }
 
@@ -144,14 +144,15 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     let grace = joined(&desk).await;
     let elsewhere = |issuer| Elsewhere { issuer, lasts: Duration::from_hours(24) };
     let (ours, clock) = (elsewhere(Some("https://id.example.org/")), desk.clock.clock());
-    let parts = (&desk.database.store, &clock);
-    let who = people::user_viewer(parts, ours, grace, "192.0.2.7".to_owned()).await.unwrap();
+    let store = &desk.database.store;
+    let who =
+        people::user_viewer(store, &clock, ours, grace, "192.0.2.7".to_owned()).await.unwrap();
     let input = json!({ "input": { "name": "ci", "role": "OPERATOR" } });
     let made = desk.send_as(&who, TOKEN, input).await.data.into_json().unwrap();
     let secret = made["createApiToken"]["secret"].as_str().unwrap().to_owned();
     let roles = async |elsewhere: Elsewhere<'_>| {
         let hash = people::token_hash(&secret).unwrap();
-        let holder = people::token_holder(parts, elsewhere, &hash).await.unwrap().unwrap();
+        let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap().unwrap();
         let who = holder.viewer("192.0.2.9".to_owned());
         let answer = desk.send_as(&who, "{ namespaces { nodes { role } } }", json!({})).await;
         answer.data.into_json().unwrap()["namespaces"]["nodes"].take()

@@ -207,6 +207,6 @@ async fn of_two_keys_one_seals_the_first_secret(database: TestDatabase) {
             both => panic!("round {round}: {both:?}"),
         };
         assert!(matches!(refused, CommandError::Conflict { .. }), "round {round}: {refused:?}");
-        one.delete_secret(&admin, ("default", kept), None, &Call::once()).await.unwrap();
+        one.delete_secret(&admin, "default", kept, None, &Call::once()).await.unwrap();
     }
 }

@@ -55,7 +55,7 @@ fn token(url: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_while_postgres_is_away_or_locked_is_answered_within_two_seconds() {
     let postgres = Postgres::start(&[]).await;
-    let field = Field::new("calling", &postgres.url(), LEASE, (1, 1)).await;
+    let field = Field::new("calling", &postgres.url(), LEASE, 1, 1).await;
     let token = token(&postgres.url());
     let way = Proxy::to(postgres.port).await;
     let mut nodes = [field.node_by("one", &way.url(), &[])];
@@ -97,7 +97,7 @@ async fn until_it_answers(node: &Node, token: &str) {
 /// The log has one error, and a line a service, however often they try and probes ask.
 async fn an_outage_is_told_once(name: &'static str, outage: Way) {
     let postgres = Postgres::start(&[]).await;
-    let mut field = Field::new(name, &postgres.url(), LEASE, (20, 18)).await;
+    let mut field = Field::new(name, &postgres.url(), LEASE, 20, 18).await;
     let way = Proxy::to(postgres.port).await;
     let mut nodes = [field.node_by("one", &way.url(), &[])];
     nodes[0].is_ready().await;

@@ -18,7 +18,7 @@ async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
     let postgres = Postgres::start(&[]).await;
     let length = (turn * 4 * times + LEASE * 2).as_secs().cast_signed();
     let url = postgres.url();
-    let mut field = Field::new("clock", &url, LEASE, (schedules, length)).await;
+    let mut field = Field::new("clock", &url, LEASE, schedules, length).await;
     let offset = field.folder().join("clock");
     set(&offset, "+0");
     let clock = faked(&library, &offset);
@@ -43,7 +43,7 @@ async fn the_only_node_goes_on_when_its_clock_is_right_again() {
     let library = library();
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
-    let mut field = Field::new("clock of one", &url, LEASE, (20, 14)).await;
+    let mut field = Field::new("clock of one", &url, LEASE, 20, 14).await;
     let offset = field.folder().join("clock");
     set(&offset, "+0");
     let clock = faked(&library, &offset);

@@ -29,7 +29,7 @@ async fn the_disk_of_a_sqlite_database_is_full() {
     let outside = tempfile::tempdir().unwrap();
     let url = |folder: &Path| format!("sqlite:{}", folder.join(FILE).display());
     let length = 20 * times;
-    let mut field = Field::new("disk full", &url(outside.path()), LEASE, (schedules, length)).await;
+    let mut field = Field::new("disk full", &url(outside.path()), LEASE, schedules, length).await;
     std::fs::copy(outside.path().join(FILE), volume.path().join(FILE)).unwrap();
     let inside = url(volume.mounted_on.path());
     let mut nodes = [field.node_within(&volume.starter(), "one", &inside)];

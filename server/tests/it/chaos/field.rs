@@ -52,7 +52,8 @@ impl Field {
         name: &'static str,
         url: &str,
         lease: Duration,
-        (schedules, seconds): (usize, i64),
+        schedules: usize,
+        seconds: i64,
     ) -> Self {
         let sink = Sink::open().await;
         let world = World::new(TestDatabase::at(url).await).await;

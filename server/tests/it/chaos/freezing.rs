@@ -13,7 +13,7 @@ async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
         short_or_long((50, Duration::from_secs(3), 1), (300, Duration::from_secs(5), 8));
     let postgres = Postgres::start(&[]).await;
     let length = (lease * 6 * times + lease).as_secs().cast_signed();
-    let mut field = Field::new("SIGSTOP", &postgres.url(), lease, (schedules, length)).await;
+    let mut field = Field::new("SIGSTOP", &postgres.url(), lease, schedules, length).await;
     let mut nodes = field.nodes(["one", "two"]).await;
     let watcher = Database::connect(postgres.url()).await.unwrap();
     field.begins().await;

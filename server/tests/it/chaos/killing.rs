@@ -30,8 +30,8 @@ async fn one_of_three_nodes_is_killed_again_and_again() {
     );
     let postgres = Postgres::start(&[]).await;
     let length = (form.every * form.kills + form.lease).as_secs().cast_signed();
-    let size = (form.schedules, length);
-    let mut field = Field::new("kill -9", &postgres.url(), form.lease, size).await;
+    let mut field =
+        Field::new("kill -9", &postgres.url(), form.lease, form.schedules, length).await;
     let mut nodes = field.nodes(["one", "two", "three"]).await;
     field.begins().await;
     for _ in 0..form.kills {

@@ -34,7 +34,7 @@ async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
     let postgres = Postgres::start(&[]).await;
     let faults = (BEFORE + FAULT + after) * u32::try_from(weathers).unwrap();
     let length = faults.as_secs().cast_signed() + 4;
-    let mut field = Field::new("network", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("network", &postgres.url(), LEASE, schedules, length).await;
     let ways = [Proxy::to(postgres.port).await, Proxy::to(postgres.port).await];
     let mut nodes =
         [field.node_by("one", &ways[0].url(), &[]), field.node_by("two", &ways[1].url(), &[])];

@@ -14,8 +14,7 @@ async fn a_synchronous_standby_is_promoted() {
     let mut primary = Postgres::start(&[]).await;
     let mut standby = primary.standby(free_port()).await;
     let length = 16 * times + 4;
-    let size = (schedules, length);
-    let mut field = Field::new("promotion", &primary.url(), LEASE, size).await;
+    let mut field = Field::new("promotion", &primary.url(), LEASE, schedules, length).await;
     let (one, other) = (primary.port, standby.port);
     let both = format!("postgres://postgres@127.0.0.1:{one},127.0.0.1:{other}/postgres");
     let mut nodes = [field.node_by("one", &both, &[]), field.node_by("two", &both, &[])];

@@ -18,7 +18,7 @@ async fn redis_is_killed_flushed_frozen_and_cut_off_from_one_node() {
     let (postgres, mut redis) = (Postgres::start(&[]).await, Redis::start().await);
     let proxy = Proxy::to(redis.port).await;
     let length = 26 * times + 4;
-    let mut field = Field::new("Redis", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("Redis", &postgres.url(), LEASE, schedules, length).await;
     let (near, far) = (redis.url(), format!("redis://127.0.0.1:{}", proxy.port()));
     let node = |field: &Field, name: &str, url: &str| {
         let redis = [("CARILLON_CLUSTER__BACKEND", "redis"), ("CARILLON_CLUSTER__REDIS_URL", url)];

@@ -21,8 +21,8 @@ async fn three_nodes_are_restarted_in_turn_and_nothing_is_done_again() {
     );
     let postgres = Postgres::start(&[]).await;
     let length = (form.every * 3 * form.rounds).as_secs().cast_signed() + 2;
-    let size = (form.schedules, length);
-    let mut field = Field::new("rolling restart", &postgres.url(), LEASE, size).await;
+    let mut field =
+        Field::new("rolling restart", &postgres.url(), LEASE, form.schedules, length).await;
     let mut nodes = field.nodes(["one", "two", "three"]).await;
     field.begins().await;
     for number in 0..form.rounds as usize * nodes.len() {

@@ -92,7 +92,7 @@ async fn what_people_only_read_and_what_orders_runs_costs_no_fire_that_is_on_its
     let (world, clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
     let (commands, mut gate) = (commands(&world), Gate::open().await);
     let (editor, call) = (ada().editor().unwrap(), Call::once());
-    commands.create_group(&editor, "test", ("exports", 3), &call).await.unwrap();
+    commands.create_group(&editor, "test", "exports", 3, &call).await.unwrap();
     let lost = forge::idle(&world, noop(), |_| {}).await;
     forge::intent(&world, &lost, |_| {}).await;
     label(&commands, &world, lost.id).await;

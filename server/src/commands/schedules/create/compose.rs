@@ -51,16 +51,9 @@ impl Composed {
 /// The identity of a schedule before its rows exist.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Begin {
-    id: Uuid,
-    anchor: DateTime<Utc>,
+    pub(in crate::commands) id: Uuid,
+    pub(in crate::commands) anchor: DateTime<Utc>,
     now: DateTime<Utc>,
-}
-
-impl Begin {
-    /// The key and anchor, for its timetable.
-    pub(in crate::commands) fn place(self) -> (Uuid, DateTime<Utc>) {
-        (self.id, self.anchor)
-    }
 }
 
 /// The parts of a schedule, beside its definition.

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
-    Back, Refused,
+    Back,
     compose::{Composed, Parts, rows_of},
     usage_of,
 };
@@ -111,7 +111,7 @@ impl Commands {
             Work::Past { .. } => return None,
         };
         // If not found, the request for it alone reports why.
-        let place = self.places.find(&self.store, (namespace, workflow)).await.ok()??;
+        let place = self.places.find(&self.store, namespace, workflow).await.ok()??;
         if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
             // The name may belong to another namespace by now.
             self.places.forget(namespace, workflow);
@@ -132,8 +132,7 @@ impl Commands {
             return Err(NotTogether::Alone);
         }
         let begin = self.begin();
-        let (id, anchor) = begin.place();
-        let timetable = self.cache.timetable(&spec.timing.definition(id, anchor));
+        let timetable = self.cache.timetable(&spec.timing.definition(begin.id, begin.anchor));
         let timetable = timetable.map_err(BadInput::timing)?;
         let namespace = place.namespace_id;
         let work = match work {
@@ -256,7 +255,7 @@ impl Commands {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
         let made = self.write(&tx, all, Back::Rows).await;
-        let made = made.map_err(|(_, error): Refused| *error)?;
+        let made = made.map_err(|refused| *refused.error)?;
         store.commit(tx).await?;
         Ok(made)
     }

@@ -31,7 +31,7 @@ use crate::{
         error::schedule_name_taken,
         workflows::{self, Resolved},
     },
-    store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows},
+    store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
 
 /// The context shared by all schedules that one request creates.
@@ -56,8 +56,19 @@ pub(in crate::commands) enum Back {
     Rows,
 }
 
-/// Which schedule of a request cannot be created, and why.
-pub(in crate::commands) type Refused = (usize, Box<CommandError>);
+/// A schedule of a request that cannot be created.
+#[derive(Debug)]
+pub(in crate::commands) struct RefusedSchedule {
+    /// Its position in the request.
+    pub(in crate::commands) index: usize,
+    pub(in crate::commands) error: Box<CommandError>,
+}
+
+impl RefusedSchedule {
+    fn at(index: usize, error: impl Into<CommandError>) -> Self {
+        Self { index, error: Box::new(error.into()) }
+    }
+}
 
 impl Commands {
     /// Creates one schedule.
@@ -71,7 +82,7 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         let site = Site { tx, who, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
-        let mut made = made.map_err(|(_, error)| *error)?;
+        let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
     }
 
@@ -80,12 +91,13 @@ impl Commands {
         &self,
         site: Site<'_>,
         all: Vec<(Uuid, NewSchedule)>,
-    ) -> Result<Vec<Saved>, Refused> {
+    ) -> Result<Vec<Saved>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
-        right_zones.map_err(|error| (0, Box::new(error)))?;
+        right_zones.map_err(|error| RefusedSchedule::at(0, error))?;
         let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
-        let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
+        let taken = self.taken_names(site.tx, names).await;
+        let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
         let (mut known, mut waiting) = (Known::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
         for (index, (namespace, new)) in all.into_iter().enumerate() {
@@ -98,7 +110,7 @@ impl Commands {
                 self.write(site.tx, before, Back::Nothing).await?;
             }
             let composed = self.compose(site, namespace, index, new, is_taken, &mut known).await;
-            let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
+            let (composed, one) = composed.map_err(|error| RefusedSchedule::at(index, error))?;
             waiting.push(composed);
             saved.push(one);
         }
@@ -138,7 +150,8 @@ impl Commands {
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
         let begin = self.begin();
-        let (timetable, calendars) = self.timetable(tx, namespace, &spec, begin.place()).await?;
+        let (id, anchor) = (begin.id, begin.anchor);
+        let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
         let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
         let parts =
@@ -202,13 +215,13 @@ impl Commands {
         tx: &DatabaseTransaction,
         all: Vec<Composed>,
         back: Back,
-    ) -> Result<Vec<Model>, Refused> {
+    ) -> Result<Vec<Model>, RefusedSchedule> {
         if all.is_empty() {
             return Ok(Vec::new());
         }
         self.admit(tx, usage_of(&all)).await.map_err(|(namespace, error)| {
             let first = all.iter().find(|one| one.namespace == namespace);
-            (first.map_or(0, |one| one.index), error)
+            RefusedSchedule { index: first.map_or(0, |one| one.index), error }
         })?;
         let places: Vec<(usize, Uuid, String)> =
             all.iter().map(|one| (one.index, one.id, one.name.clone())).collect();
@@ -218,7 +231,7 @@ impl Commands {
             .collect();
         let (works, news) = rows_of(all);
         let dialect = self.store.dialect();
-        let failed = |error| (places[0].0, Box::new(CommandError::from(error)));
+        let failed = |error: StoreError| RefusedSchedule::at(places[0].0, error);
         if !brought.is_empty() {
             let written = rows::insert_if_names_free(tx, dialect, works).await;
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
@@ -255,7 +268,7 @@ fn all_are_there(
     places: &[(usize, Uuid, String)],
     written: &HashSet<Uuid>,
     taken: fn(&str) -> BadInput,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedSchedule> {
     let missing = places.iter().filter(|(_, id, _)| !written.contains(id)).min();
-    missing.map_or(Ok(()), |(index, _, name)| Err((*index, Box::new(taken(name).into()))))
+    missing.map_or(Ok(()), |(index, _, name)| Err(RefusedSchedule::at(*index, taken(name))))
 }

@@ -325,7 +325,7 @@ impl NotificationSender {
     ) -> Result<BTreeMap<String, SecretString>, Tried> {
         let (core, names) = (&self.core, request.secret_names());
         let whose = Whose::Namespace(message.namespace_id);
-        let opening = core.settings.vault.opened((&core.store, &core.clock), whose, &names);
+        let opening = core.settings.vault.opened(&core.store, &core.clock, whose, &names);
         match core.clock.timeout(PATIENCE, opening).await {
             Ok(Ok(secrets)) => Ok(secrets),
             Ok(Err(error @ VaultError::Store(_))) => {

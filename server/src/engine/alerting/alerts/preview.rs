@@ -49,7 +49,8 @@ impl Preview {
     /// ledger does not show them.
     pub async fn of(
         store: &Store,
-        (namespace, name): (Uuid, &str),
+        namespace: Uuid,
+        name: &str,
         rule: Rule,
         now: DateTime<Utc>,
         days: i64,

@@ -223,8 +223,8 @@ impl Pings {
             kill_grace: Duration::ZERO,
         };
         let (target, tasks) = (Ping::request(address), json!({}));
-        let (place, asked) = ((&core.store, &core.clock), target.secret_names());
-        let opening = core.settings.vault.opened(place, Whose::Run(due.run_id), &asked);
+        let (whose, asked) = (Whose::Run(due.run_id), target.secret_names());
+        let opening = core.settings.vault.opened(&core.store, &core.clock, whose, &asked);
         let secrets = match core.clock.timeout(PATIENCE, opening).await {
             Ok(Ok(secrets)) => secrets,
             Ok(Err(error)) => return Err(format!("failed to {error}")),

@@ -61,8 +61,8 @@ impl DispatchBatch {
     ) -> Result<Self, EngineError> {
         let mut batch = Self { late, ..Self::default() };
         for run in waiting {
-            let key = (run.workflow_id, run.workflow_version);
-            let known = match core.definitions.known(&core.store, tx, key).await? {
+            let (workflow, version) = (run.workflow_id, run.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
                     tracing::error!(run = %run.id, "failed to {error}");

@@ -71,8 +71,8 @@ impl<'a> HandoffBatch<'a> {
                     continue;
                 }
             };
-            let key = (schedule.workflow_id, schedule.workflow_version);
-            let known = match core.definitions.known(&core.store, tx, key).await? {
+            let (workflow, version) = (schedule.workflow_id, schedule.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
                     // It remains an intent: recovery tries again, and eventually gives up.

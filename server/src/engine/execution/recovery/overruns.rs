@@ -80,7 +80,8 @@ impl Recovery {
             }
             // If the definition cannot be read here, the run's own node may still be able to: only
             // it knows the limit.
-            let known = core.definitions.known(&core.store, core.store.read(), key).await?;
+            let (read, version) = (core.store.read(), *workflow_version);
+            let known = core.definitions.known(&core.store, read, *workflow_id, version).await?;
             let limit = known.ok().map(|known| known.longest(core.settings.heartbeat_expiry));
             limits.insert(key, limit);
         }
@@ -141,8 +142,8 @@ impl Recovery {
         now: DateTime<Utc>,
     ) -> Result<Settlement, EngineError> {
         let core = &self.core;
-        let key = (stray.workflow_id, stray.workflow_version);
-        let known = core.definitions.known(&core.store, tx, key).await?;
+        let (workflow, version) = (stray.workflow_id, stray.workflow_version);
+        let known = core.definitions.known(&core.store, tx, workflow, version).await?;
         // Without its definition, no node could execute another attempt.
         let nothing = Task::new("main", Target::Noop(Noop::default()));
         let (task, max_attempts) = match &known {

@@ -213,8 +213,9 @@ async fn runs_of(
     backfill: &backfill::Model,
     schedule: &schedule::Model,
 ) -> Result<Result<BackfillRuns, String>, EngineError> {
-    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
-    let known = match core.definitions.known(&core.store, tx, key).await? {
+    let workflow_id = schedule.workflow_id;
+    let version = current_version(tx, workflow_id).await?;
+    let known = match core.definitions.known(&core.store, tx, workflow_id, version).await? {
         Ok(known) => known,
         Err(error) => return Ok(Err(format!("failed to {error}"))),
     };
@@ -229,8 +230,8 @@ async fn runs_of(
         namespace_id: backfill.namespace_id,
         schedule_id: schedule.id,
         schedule_version: schedule.version,
-        workflow_id: key.0,
-        workflow_version: key.1,
+        workflow_id,
+        workflow_version: version,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
         origin: known.origin().map(|origin| origin.to_string()),

@@ -175,7 +175,7 @@ async fn write(
         let (mut decided, mut demand, cut) =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
-        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
+        let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);
         fires.extend(decided);
@@ -194,10 +194,12 @@ async fn write(
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
-    place: (&Timetable, Option<Fire>, Option<Timestamp>),
+    timetable: &Timetable,
+    next: Option<Fire>,
+    last: Option<Timestamp>,
 ) -> Advance {
     let cut = allowance::cut_off(schedule, decided);
-    behind(schedule, decided, cut, place)
+    behind(schedule, decided, cut, timetable, next, last)
 }
 
 /// The same for a plan that is already cut off: `cut` is the first fire beyond the limit.
@@ -205,7 +207,9 @@ fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
     cut: Option<NewFire>,
-    (timetable, next, last): (&Timetable, Option<Fire>, Option<Timestamp>),
+    timetable: &Timetable,
+    next: Option<Fire>,
+    last: Option<Timestamp>,
 ) -> Advance {
     let (next_scheduled_at, next_fire_at, last_fire_at) = match cut {
         Some(fire) => (

@@ -149,7 +149,7 @@ impl Turns {
         };
         let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
         let last = last.map(|at| (new_id(now), Timestamp::from(at)));
-        let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
+        let demand = last.and_then(|(id, at)| Demand::of(&plan, schedule.id, id, at));
         let turns = Self {
             moment,
             policy,

@@ -81,8 +81,12 @@ struct Part {
     limit: Option<Instant>,
 }
 
-/// An attempt that has ended: the task's index, and the outcome.
-type Done = (usize, Outcome);
+/// An attempt that has ended and is not recorded yet.
+struct EndedAttempt {
+    /// Its task's index.
+    index: usize,
+    outcome: Outcome,
+}
 
 struct Conductor {
     core: Arc<Core>,
@@ -103,14 +107,14 @@ struct Conductor {
     places: Vec<HeldPlace>,
     numbers: Arc<Numbers>,
     parts: Vec<Part>,
-    at_work: JoinSet<Done>,
+    at_work: JoinSet<EndedAttempt>,
     /// Attempts that ended and are not written yet.
     ended: Vec<Ended>,
 }
 
 /// What the conductor waited for.
 enum Event {
-    Done(Done),
+    Ended(EndedAttempt),
     /// Time passed, or the run must stop: look again.
     Look,
     Place(HeldPlace),
@@ -176,11 +180,12 @@ impl Conductor {
             let event = self.event(until, plan.held_back > 0 && self.may_grow()).await;
             now = self.core.agreed_now().await;
             match event {
-                Event::Done(done) => {
-                    self.end(done, now);
+                Event::Ended(ended) => {
+                    self.end(ended, now);
                     while let Some(joined) = self.at_work.try_join_next() {
-                        let done = joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
-                        self.end(done, now);
+                        let ended =
+                            joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+                        self.end(ended, now);
                     }
                 }
                 Event::Look => {}
@@ -297,7 +302,7 @@ impl Conductor {
         tokio::select! {
             biased;
             Some(joined) = self.at_work.join_next() => {
-                Event::Done(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
+                Event::Ended(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
             // Once is enough: after that, the tasks end on their own.
             () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
@@ -309,7 +314,8 @@ impl Conductor {
     }
 
     /// Records the outcome of an attempt; the next step writes it.
-    fn end(&mut self, (index, outcome): Done, now: DateTime<Utc>) {
+    fn end(&mut self, ended: EndedAttempt, now: DateTime<Utc>) {
+        let EndedAttempt { index, outcome } = ended;
         let why = self.why();
         let late = self.stop_tasks.is_cancelled() && !self.grip.stop.is_cancelled();
         let (mut state, mut error, output) = judged(outcome, why, late);
