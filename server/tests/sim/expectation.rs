@@ -236,7 +236,7 @@ impl Expectations {
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            let checked = history.check(&rows, (&self.eras, &backfilled, turns), end);
+            let checked = history.check(&rows, &self.eras, &backfilled, turns, end);
             checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
@@ -350,24 +350,17 @@ impl History {
         self.segments.iter().rposition(of)
     }
 
+    /// Checks the rows of this life, up to the `end`.
     fn check(
         &self,
         rows: &[&fire::Model],
-        (eras, backfilled, turns): (&Eras, &BTreeSet<Uuid>, &Turns),
+        eras: &Eras,
+        backfilled: &BTreeSet<Uuid>,
+        turns: &Turns,
         end: DateTime<Utc>,
     ) -> Result<(), String> {
-        // Which instants each row accounts for, by the segment of its version.
-        let mut accounted: BTreeMap<DateTime<Utc>, Vec<&fire::Model>> = BTreeMap::new();
-        let mut expected = Vec::new();
-        // What somebody skips is accounted for ahead of its time.
-        let skipped = rows.iter().filter(|row| row.reason == Reason::ByRequest);
-        for (place, segment) in self.segments.iter().enumerate() {
-            let ahead = skipped.clone().filter(|row| self.place(row) == Some(place));
-            let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
-            let own = rows.iter().filter(|row| self.place(row) == Some(place));
-            let seen = own.map(|row| row.claimed_at.utc()).max();
-            expected.push(segment.instants(self.anchor, end, ahead, seen));
-        }
+        let expected = self.expected(rows, end);
+        let mut accounted = Accounted::new();
         let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
         for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {
             let made = &turns.made[&made.id];
@@ -380,57 +373,104 @@ impl History {
                 continue;
             }
             let place = self.place(row).ok_or("a fire of no version")?;
-            let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
-            let Instants { all, may_until, .. } = &expected[place];
-            let instants = all.range(first..=last).filter(|(at, _)| *at <= may_until);
-            let instants: Vec<_> = instants.collect();
-            let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
-            if from != Some(first) || to != Some(last) || instants.len() as i64 != row.count {
-                let count = instants.len();
-                return Err(format!("{count} instants were expected where there is {row:?}"));
-            }
-            if row.count == 1 && *instants[0].1 != row.kind {
-                return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
-            }
-            for (at, _) in instants {
-                if !self.may_say(row, row.reason == Reason::Calendar, eras, *at) {
-                    return Err(format!("what calendars said of {at} does not fit {row:?}"));
-                }
-                accounted.entry(*at).or_default().push(row);
+            for at in self.instants_of(row, &expected[place], eras)? {
+                accounted.entry(at).or_default().push(row);
             }
             if let Some(started) = turns.started.get(&row.id) {
                 self.still_fires(started).map_err(|what| format!("{what}: {started:?}"))?;
             }
             let made = &turns.made[&row.id];
-            let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
-                within(all, span).filter(|(at, _)| is_meant(**at)).count()
-            };
-            let case = Case {
-                made,
-                last_at: row.last_scheduled_at.0,
-                spec: &self.specs[&row.schedule_version],
-                at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
-                at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
-                together: &together[&(made.claimed_at, made.version)],
-            };
-            case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))?;
+            let together = &together[&(made.claimed_at, made.version)];
+            self.judge(row, made, together, &expected[place], eras)?;
         }
-        let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
-        if let Some((at, rows)) = accounted.iter().find(|(_, rows)| is_twice(rows)) {
-            return Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len()));
-        }
-        for Instants { all, may_until, must_before } in &expected {
-            let mut must = all.range(..*must_before).filter(|(at, _)| *at <= may_until);
-            if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
-                let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
-                let after = accounted.range(at..).next().map(|(_, rows)| rows);
-                return Err(format!(
-                    "{at} ({kind:?}) is not in the ledger, between {before:#?} and {after:#?}"
-                ));
-            }
-        }
-        Ok(())
+        accounted_once(&accounted, backfilled)?;
+        all_accounted(&expected, &accounted)
     }
+
+    /// The instants of each segment. What somebody skips is accounted for ahead of its time.
+    fn expected(&self, rows: &[&fire::Model], end: DateTime<Utc>) -> Vec<Instants> {
+        let of_segment = |(place, segment): (usize, &Segment)| {
+            let own = rows.iter().filter(|row| self.place(row) == Some(place));
+            let skipped = own.clone().filter(|row| row.reason == Reason::ByRequest);
+            let ahead = skipped.map(|row| row.last_scheduled_at.utc()).max();
+            let seen = own.map(|row| row.claimed_at.utc()).max();
+            segment.instants(self.anchor, end, ahead, seen)
+        };
+        self.segments.iter().enumerate().map(of_segment).collect()
+    }
+
+    /// The instants that a row accounts for: all that were expected between its first and its last.
+    fn instants_of(
+        &self,
+        row: &fire::Model,
+        expected: &Instants,
+        eras: &Eras,
+    ) -> Result<Vec<DateTime<Utc>>, String> {
+        let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
+        let instants = expected.all.range(first..=last);
+        let instants: Vec<_> = instants.filter(|(at, _)| **at <= expected.may_until).collect();
+        let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
+        if from != Some(first) || to != Some(last) || instants.len() as i64 != row.count {
+            let count = instants.len();
+            return Err(format!("{count} instants were expected where there is {row:?}"));
+        }
+        if row.count == 1 && *instants[0].1 != row.kind {
+            return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
+        }
+        let is_suppressed = row.reason == Reason::Calendar;
+        match instants.iter().find(|(at, _)| !self.may_say(row, is_suppressed, eras, **at)) {
+            Some((at, _)) => Err(format!("what calendars said of {at} does not fit {row:?}")),
+            None => Ok(instants.into_iter().map(|(at, _)| *at).collect()),
+        }
+    }
+
+    /// Judges a row's verdict as it was `made`, beside those that were claimed `together` with it.
+    fn judge(
+        &self,
+        row: &fire::Model,
+        made: &Moment,
+        together: &[&Moment],
+        expected: &Instants,
+        eras: &Eras,
+    ) -> Result<(), String> {
+        let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
+            within(&expected.all, span).filter(|(at, _)| is_meant(**at)).count()
+        };
+        let case = Case {
+            made,
+            last_at: row.last_scheduled_at.0,
+            spec: &self.specs[&row.schedule_version],
+            at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
+            at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
+            together,
+        };
+        case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))
+    }
+}
+
+/// The rows that account for each instant.
+type Accounted<'a> = BTreeMap<DateTime<Utc>, Vec<&'a fire::Model>>;
+
+fn accounted_once(accounted: &Accounted<'_>, backfilled: &BTreeSet<Uuid>) -> Result<(), String> {
+    let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
+    match accounted.iter().find(|(_, rows)| is_twice(rows)) {
+        Some((at, rows)) => Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len())),
+        None => Ok(()),
+    }
+}
+
+fn all_accounted(expected: &[Instants], accounted: &Accounted<'_>) -> Result<(), String> {
+    for Instants { all, may_until, must_before } in expected {
+        let mut must = all.range(..*must_before).filter(|(at, _)| *at <= may_until);
+        if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
+            let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
+            let after = accounted.range(at..).next().map(|(_, rows)| rows);
+            return Err(format!(
+                "{at} ({kind:?}) is not in the ledger, between {before:#?} and {after:#?}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether all but the first of these rows of one instant are backfills' of a time of which nothing
