@@ -165,7 +165,7 @@ pub(crate) struct BackfillCancel {
 /// The progress of a backfill: its fires by state.
 pub(crate) struct BackfillProgress {
     total: i32,
-    done: reads::backfills::Progress,
+    done: reads::backfills::FiresByState,
 }
 
 /// The progress of a backfill: its fires by state.

@@ -15,7 +15,7 @@ use crate::{
         cluster::Cluster,
         maintenance::health::{self, Check},
     },
-    store::{Store, StoreError, reads::health::Scope},
+    store::{Store, StoreError, reads::health::HealthScope},
 };
 
 /// The health of a namespace or of the whole cluster.
@@ -70,7 +70,7 @@ pub(super) struct Watched {
     pub(super) clock: Clock,
     cluster: Cluster,
     limits: config::Health,
-    scope: Scope,
+    scope: HealthScope,
 }
 
 impl Watched {
@@ -91,7 +91,7 @@ impl Watched {
             clock: cx.commands().clock.clone(),
             cluster: cx.data_unchecked::<Cluster>().clone(),
             limits,
-            scope: Scope { namespace, tag: None },
+            scope: HealthScope { namespace, tag: None },
         })
     }
 

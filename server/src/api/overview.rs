@@ -21,7 +21,7 @@ use crate::store::reads::{overview, stats, within::Within};
 /// A summary of one namespace, or of several.
 pub(crate) struct Overview {
     within: Within,
-    counts: overview::Counts,
+    counts: overview::OverviewCounts,
 }
 
 impl Overview {

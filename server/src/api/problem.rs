@@ -123,7 +123,7 @@ pub(crate) enum ProblemKind {
 }
 
 impl Problem {
-    fn of(found: problems::Problem, schedule: Schedule, shown: bool, is_open: bool) -> Self {
+    fn of(found: problems::ProblemGroup, schedule: Schedule, shown: bool, is_open: bool) -> Self {
         let (kind, error, reason, last_run) = match found.what {
             What::Failing { error, last_run } => {
                 let error = if shown { error } else { MASK.to_owned() };

@@ -10,7 +10,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    commands::{CommandError, Kept, Thought},
+    commands::{CommandError, EffectiveRetention, Thought},
     engine::maintenance::retention::Preview,
     store::{
         namespaces,
@@ -33,9 +33,9 @@ pub(crate) struct NamespaceRetention {
     effective_days: i32,
 }
 
-impl From<Kept> for NamespaceRetention {
-    fn from(kept: Kept) -> Self {
-        let Kept { namespace, days, effective_days } = kept;
+impl From<EffectiveRetention> for NamespaceRetention {
+    fn from(kept: EffectiveRetention) -> Self {
+        let EffectiveRetention { namespace, days, effective_days } = kept;
         Self { namespace, days, effective_days }
     }
 }

@@ -244,7 +244,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    fn of(row: batches::Ending) -> Option<Self> {
+    fn of(row: batches::AttemptEnding) -> Option<Self> {
         let number = |text: Option<String>| text.and_then(|text| text.parse().ok());
         let ending = Self {
             exit_code: number(row.exit_code),

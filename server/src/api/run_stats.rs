@@ -15,7 +15,7 @@ use crate::{
         counts::Rollup,
         hours::{HOUR_MS, by_minute_since},
         reads::{
-            run_series::{self, Of},
+            run_series::{self, ChartSubject},
             stats,
         },
         spread::Spread,
@@ -109,7 +109,7 @@ impl RunStats {
     /// Reads the statistics of a namespace or a part of it, between two instants.
     pub(super) async fn read(
         store: &Store,
-        of: &Of,
+        of: &ChartSubject,
         from: DateTime<Utc>,
         until: DateTime<Utc>,
         step: Option<i32>,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     commands::secrets,
-    engine::{self, Shown},
+    engine::{self, ShownTaskState},
     target::result_of,
 };
 
@@ -47,7 +47,7 @@ impl RunTask {
 
 /// The state of a task of a run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "Shown")]
+#[graphql(remote = "ShownTaskState")]
 pub(crate) enum RunTaskState {
     /// Its turn has not come.
     Waiting,

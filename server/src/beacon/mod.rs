@@ -83,7 +83,7 @@ pub struct Options {
 
 /// A fire that a node is about to claim: its schedule, and when that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct FireClaim {
     /// The schedule.
     pub schedule: Uuid,
     /// Its cursor.
@@ -181,7 +181,7 @@ impl Beacon {
         let answer = self.ask(request, lives).await;
         if answer.is_ok() && lock(&self.inner.lock_problem).is_some() {
             // It is not for the next fire to find out that locks are taken again.
-            let probe = Claim { schedule: Uuid::nil(), at: Timestamp(0) };
+            let probe = FireClaim { schedule: Uuid::nil(), at: Timestamp(0) };
             self.first_to(own, vec![probe], Duration::from_millis(1)).await;
         }
         let problem = answer.as_ref().err().map(|error| format!("{}: {error}", self.address()));
@@ -211,12 +211,17 @@ impl Beacon {
 
     /// Those of `claims` that `own` may go for first: each for `term`. All of them when Redis
     /// cannot say, for the lock only saves work.
-    pub async fn first_to(&self, own: Uuid, claims: Vec<Claim>, term: Duration) -> Vec<Claim> {
+    pub async fn first_to(
+        &self,
+        own: Uuid,
+        claims: Vec<FireClaim>,
+        term: Duration,
+    ) -> Vec<FireClaim> {
         if claims.is_empty() || !self.inner.link.is_up() {
             return claims;
         }
         let own = own.simple().to_string();
-        let key = |claim: &Claim| {
+        let key = |claim: &FireClaim| {
             format!("{}:fire:{}:{}", self.inner.prefix, claim.schedule.simple(), claim.at.0)
         };
         let mut request = pipe();

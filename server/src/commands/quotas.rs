@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts of namespaces, and the schedules being saved in them.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct QuotaCounter {
     namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
     /// Notified when a transaction has ended.
     ended: Notify,
@@ -49,7 +49,7 @@ pub(super) struct Counted {
 
 #[derive(Debug, Default)]
 struct OfNamespace {
-    count: Option<Count>,
+    count: Option<QuotaCount>,
     /// What open transactions were admitted with, by their numbers: no other transaction's count
     /// sees it.
     unsettled: HashMap<u64, Usage>,
@@ -76,7 +76,7 @@ impl OfNamespace {
 /// What a transaction was admitted with. Dropped when that transaction has ended.
 #[derive(Debug)]
 pub(super) struct Admitted {
-    counted: Arc<Counted>,
+    counted: Arc<QuotaCounter>,
     namespace: Uuid,
     order: u64,
 }
@@ -92,7 +92,7 @@ impl Drop for Admitted {
 
 /// Marks that a request is counting exactly.
 struct Counting<'a> {
-    counted: &'a Counted,
+    counted: &'a QuotaCounter,
     namespace: Uuid,
 }
 
@@ -113,13 +113,13 @@ struct BeforeCount {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Count {
+struct QuotaCount {
     at: Instant,
     limits: Quotas,
     usage: Usage,
 }
 
-impl Count {
+impl QuotaCount {
     /// The error for the first limit that `more` would exceed.
     fn broken_by(&self, more: Usage) -> Option<CommandError> {
         let schedules = self.usage.schedules + more.schedules;
@@ -151,7 +151,7 @@ impl Count {
     }
 }
 
-impl Counted {
+impl QuotaCounter {
     /// Whether the cached count leaves enough room for `more`, which is then added.
     fn admits(
         self: &Arc<Self>,
@@ -207,7 +207,7 @@ impl Counted {
         namespace: Uuid,
         order: u64,
         more: Usage,
-        mut count: Count,
+        mut count: QuotaCount,
     ) -> Admitted {
         count.usage = count.usage.plus(more);
         let mut namespaces = self.lock();
@@ -226,7 +226,7 @@ impl Counted {
     }
 
     /// Stores a count made without a lock, plus everything that it may not have seen.
-    fn set(&self, namespace: Uuid, mut count: Count, before: &BeforeCount) {
+    fn set(&self, namespace: Uuid, mut count: QuotaCount, before: &BeforeCount) {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
         count.usage = count.usage.plus(before.unsettled);
@@ -338,10 +338,10 @@ impl Commands {
         &self,
         connection: &impl ConnectionTrait,
         namespace: Uuid,
-    ) -> Result<Count, CommandError> {
+    ) -> Result<QuotaCount, CommandError> {
         let (usage, set) = self.store.usage(connection, namespace, MAX_COUNTED).await?;
         let limits = OwnQuotas::of_column(set.as_ref()).over(self.quotas);
-        Ok(Count { at: self.clock.instant(), limits, usage })
+        Ok(QuotaCount { at: self.clock.instant(), limits, usage })
     }
 
     /// Sets the given quotas of a namespace; 0 means no limit, and an absent one falls back to the
@@ -464,7 +464,7 @@ mod tests {
     fn what_comes_near_a_limit_is_counted_exactly() {
         let limits = Quotas { schedules: Some(100), fires_a_minute: Some(60), ..Quotas::default() };
         let usage = Usage { schedules: 80, fires_an_hour: 0 };
-        let count = Count { at: crate::clock::Clock::system().instant(), limits, usage };
+        let count = QuotaCount { at: crate::clock::Clock::system().instant(), limits, usage };
         let more = |schedules, fires_an_hour| Usage { schedules, fires_an_hour };
         assert!(count.is_far_from(more(10, 3_240)));
         assert!(!count.is_far_from(more(11, 0)));
@@ -473,7 +473,7 @@ mod tests {
         let schedules = count.broken_by(more(21, 0)).unwrap();
         assert!(schedules.to_string().contains("100"), "{schedules}");
         assert!(count.broken_by(more(1, 3_601)).is_some());
-        let over = Count { usage: more(200, 9_000), ..count };
+        let over = QuotaCount { usage: more(200, 9_000), ..count };
         assert!(over.broken_by(more(0, 0)).is_none(), "what uses no more is let through");
     }
 }

@@ -79,14 +79,14 @@ pub enum Test {
     /// The field has one of these words.
     Word(WordField, Vec<String>),
     /// The time compares accordingly.
-    Time(TimeField, Moment),
+    Time(TimeField, TimeOperand),
     /// The duration compares accordingly.
     Span(SpanField, Order, Span),
 }
 
 /// What a time is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum TimeOperand {
     /// There is no such time.
     Never,
     /// It is on that day of UTC.

@@ -52,7 +52,7 @@ pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use db::faults::{Edge, Faults};
 pub use db::open::{Migrations, Options, Schema, file_of};
-pub use db::page::{Page, Window};
+pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseTransaction, Link};
 pub use db::sizes::Sizes;
 pub use db::total::{MAX_TOTAL, Total};

@@ -18,7 +18,7 @@ use crate::{
     },
     store::{
         StoreError,
-        reads::health::{Scope, figures},
+        reads::health::{HealthScope, figures},
         schedules,
         workers::queues,
     },
@@ -87,7 +87,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let (store, now) = (&web.probed, Timestamp::from(web.clock.now()));
     tell_apart(web).await?;
     let sizes = store.sizes(now).await?;
-    let scope = Scope::default();
+    let scope = HealthScope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
     let without_worker = queues_without_worker(store, None, now).await?.len();

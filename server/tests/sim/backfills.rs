@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use carillon::{
-    commands::{Call, CommandError, Commands, Manner, Preview, Wanted},
+    commands::{BackfillOptions, Call, CommandError, Commands, FiresPreview, RequestedFires},
     model::Spec,
     store::Store,
 };
@@ -45,7 +45,7 @@ pub(crate) async fn order(
     let most = if is_quick { 120 } else { i64::MAX };
     let from = now - TimeDelta::minutes(past.ago.min(most));
     let to = from + TimeDelta::minutes(past.minutes.min(most));
-    let mut wanted = Wanted { schedule_id: schedule.id, from, to, mode: past.mode };
+    let mut wanted = RequestedFires { schedule_id: schedule.id, from, to, mode: past.mode };
     let reader = ada().viewer().unwrap();
     let mut preview = match commands.preview_backfill(&reader, wanted).await {
         Ok(preview) => preview,
@@ -57,7 +57,7 @@ pub(crate) async fn order(
         preview.fires.truncate(past.most);
     }
     let before: BTreeSet<Uuid> = open(store).await.iter().map(|backfill| backfill.id).collect();
-    let manner = Manner {
+    let manner = BackfillOptions {
         order: past.order,
         concurrency: past.concurrency,
         reason: "a simulation".to_owned(),
@@ -97,7 +97,11 @@ async fn rows(store: &Store, backfill: Uuid) -> Vec<backfill_fire::Model> {
 }
 
 /// Holds a preview against the oracle.
-fn compare(schedule: &schedule::Model, wanted: &Wanted, preview: &Preview) -> Result<(), String> {
+fn compare(
+    schedule: &schedule::Model,
+    wanted: &RequestedFires,
+    preview: &FiresPreview,
+) -> Result<(), String> {
     let timing = Spec::of(schedule).timing;
     let tick = TimeDelta::milliseconds(1);
     let timing = segments::oracle_timing(&timing, schedule.anchor_at.utc());

@@ -9,7 +9,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings, Signals, Step, Stepwise, cluster::Cluster},
+    engine::{EngineError, Settings, Signals, Stepwise, StepwiseService, cluster::Cluster},
     store::Store,
     telemetry::Metrics,
 };
@@ -54,14 +54,14 @@ struct Slot {
 
 enum At {
     /// Between two rounds.
-    Rest(Step),
+    Rest(StepwiseService),
     /// In the middle of one: at the gate, or asleep on the clock under this number.
     Middle(Middle, Option<u64>),
     /// For a moment, while it is carried on.
     Hands,
 }
 
-type Middle = Pin<Box<dyn Future<Output = (Step, Result<Option<String>, EngineError>)>>>;
+type Middle = Pin<Box<dyn Future<Output = (StepwiseService, Result<Option<String>, EngineError>)>>>;
 
 /// What became of a round.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Node {
         )
         .await?;
         let due = self.clock.now();
-        let slot = |step: Step| {
+        let slot = |step: StepwiseService| {
             let (name, round) = (step.name(), Round::default());
             Slot { name, at: At::Rest(step), round, due }
         };
@@ -365,7 +365,7 @@ impl Node {
 }
 
 enum Halt {
-    Done(Step, Result<Option<String>, EngineError>),
+    Done(StepwiseService, Result<Option<String>, EngineError>),
     Waits(Option<u64>),
     Crashed,
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use carillon::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
-        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit,
-        NewCalendar, NewSchedule, NewWorkflow, Rollback, Source,
+        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, DeploymentSource, Edit,
+        GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
     },
     model::Spec,
 };
@@ -258,7 +258,9 @@ async fn deploy(
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let before = expected.living().await;
     let file = module::file(plans);
-    let went = commands.deploy(&editor, Source { prune, ..Source::yaml(&file) }, &call).await;
+    let went = commands
+        .deploy(&editor, DeploymentSource { prune, ..DeploymentSource::yaml(&file) }, &call)
+        .await;
     for row in before.iter().filter(|row| row.module.is_some()) {
         expected.touched(row, now).await;
     }

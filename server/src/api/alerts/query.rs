@@ -20,7 +20,7 @@ use crate::{
         BadInput, NewRule,
         alerts::{MAX_CHANNELS, MAX_RULES, check_rule},
     },
-    engine::alerting::alerts::Preview,
+    engine::alerting::alerts::RulePreview,
     store::alerts::{channels, notes, outbox, rules},
 };
 
@@ -94,7 +94,7 @@ impl AlertQuery {
         }
         check_rule(&spec)?;
         let now = cx.commands().clock.now();
-        let preview = Preview::of(cx.store(), namespace, &name, spec.rule, now, days).await?;
+        let preview = RulePreview::of(cx.store(), namespace, &name, spec.rule, now, days).await?;
         Ok(preview.into())
     }
 

@@ -9,7 +9,7 @@ use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
     commands::Call,
     model::OwnQuotas,
-    store::{Window, namespaces},
+    store::{PageWindow, namespaces},
 };
 
 /// Manage the namespaces
@@ -114,7 +114,7 @@ async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
     let mut rows = Vec::new();
     loop {
         let after = rows.last().map(|row: &entity::namespace::Model| row.id);
-        let window = Window { after, ..Window::first(BATCH) };
+        let window = PageWindow { after, ..PageWindow::first(BATCH) };
         let page = namespaces::page(office.store.read(), None, &window).await?;
         rows.extend(page.rows);
         if !page.has_next {

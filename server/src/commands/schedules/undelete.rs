@@ -131,10 +131,10 @@ impl Commands {
             ..spec.columns()
         };
         if spec.max_fires.is_some_and(|max| max <= row.fire_count) {
-            cursor::Cursor::none().fill(&mut columns);
+            cursor::ScheduleCursor::none().fill(&mut columns);
         } else {
             let begin = closing::begin(&self.store, tx, row.id, row.last_fire_at, now).await?;
-            cursor::Cursor::after(&timetable, begin).fill(&mut columns);
+            cursor::ScheduleCursor::after(&timetable, begin).fill(&mut columns);
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;

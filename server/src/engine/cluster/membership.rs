@@ -12,7 +12,7 @@ use crate::{
         EngineError, Settings, cluster,
         core::{Core, StopReason},
         service::Service,
-        signals::Kind,
+        signals::SignalKind,
     },
     random::new_id,
     store::{
@@ -161,8 +161,8 @@ impl Pulse {
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
         // Under the old life, no work could be taken.
-        core.signals.wake_here(Kind::Dispatcher);
-        core.signals.wake_here(Kind::Planner);
+        core.signals.wake_here(SignalKind::Dispatcher);
+        core.signals.wake_here(SignalKind::Planner);
         Ok(true)
     }
 }
@@ -189,8 +189,8 @@ impl Service for Pulse {
         core.cluster.watch(&living, core.clock.instant());
         report.has_another_share = core.cluster.see(node, living);
         if report.has_another_share {
-            core.signals.wake_here(Kind::Planner);
-            core.signals.wake_here(Kind::Dispatcher);
+            core.signals.wake_here(SignalKind::Planner);
+            core.signals.wake_here(SignalKind::Dispatcher);
         }
         // Each node checks this for itself: it may not receive what another receives.
         let doubts = core.cluster.to_doubt();

@@ -21,7 +21,7 @@ use crate::{
     random::new_id,
     store::{
         Store, StoreError,
-        workers::awaited::{self, Origin},
+        workers::awaited::{self, JobOrigin},
     },
     target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
@@ -69,7 +69,7 @@ impl Drop for Awaited {
 
 /// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
-enum Ending {
+enum EarlyEnd {
     TimedOut,
     Cancelled,
 }
@@ -113,7 +113,7 @@ impl Desk {
     fn row(
         &self,
         id: Uuid,
-        origin: Origin,
+        origin: JobOrigin,
         definition: &Worker,
         invocation: &Invocation,
     ) -> ActiveModel {
@@ -164,7 +164,7 @@ impl Desk {
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
         let (mut lines, mut taken) = (0, false);
-        let mut ending = None::<Ending>;
+        let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
         loop {
@@ -193,9 +193,9 @@ impl Desk {
             };
             let order = tokio::select! {
                 biased;
-                () = is_stopped => Ending::Cancelled,
+                () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
-                    None => Ending::TimedOut,
+                    None => EarlyEnd::TimedOut,
                     Some(_) => {
                         return ended(None, now.worker, ending, definition, invocation);
                     }
@@ -318,7 +318,7 @@ fn about(invocation: &Invocation) -> Value {
 fn ended(
     row: Option<Model>,
     worker: Option<String>,
-    ending: Option<Ending>,
+    ending: Option<EarlyEnd>,
     definition: &Worker,
     invocation: &Invocation,
 ) -> Outcome {
@@ -331,8 +331,8 @@ fn ended(
     };
     let who = worker.as_deref().unwrap_or("somebody");
     match ending {
-        Some(Ending::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
-        Some(Ending::TimedOut) => {
+        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(EarlyEnd::TimedOut) => {
             let limit = invocation.timeout;
             let queue = &definition.queue;
             let message = match &worker {

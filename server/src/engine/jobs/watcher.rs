@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::LEASE;
 use crate::{
     clock::Clock,
-    store::{Store, StoreError, workers::awaited::Progress},
+    store::{Store, StoreError, workers::awaited::JobProgress},
 };
 
 /// If a node has not renewed its wait for this long, it counts as waiting for nothing.
@@ -163,14 +163,14 @@ impl Watcher {
         }
     }
 
-    fn spread(&self, asked: &[Uuid], progress: Vec<Progress>) {
-        let found: HashMap<Uuid, Progress> =
+    fn spread(&self, asked: &[Uuid], progress: Vec<JobProgress>) {
+        let found: HashMap<Uuid, JobProgress> =
             progress.into_iter().map(|progress| (progress.id, progress)).collect();
         let inner = self.locked();
         for id in asked {
             let Some(sender) = inner.waiting.get(id) else { continue };
             let news = match found.get(id) {
-                Some(Progress { state, lines, worker, .. }) => {
+                Some(JobProgress { state, lines, worker, .. }) => {
                     News { state: Some(*state), lines: *lines, worker: worker.clone() }
                 }
                 // The row was removed.

@@ -17,7 +17,7 @@ use crate::{
         Refusing, Store, StoreError,
         reads::{
             canary::Canary,
-            health::{Figures, Scope, figures},
+            health::{Figures, HealthScope, figures},
             placement,
         },
         workers::queues::{self, Unserved},
@@ -61,7 +61,7 @@ pub async fn examine(
     store: &Store,
     clock: &Clock,
     cluster: &Cluster,
-    scope: &Scope,
+    scope: &HealthScope,
     limits: &config::Health,
 ) -> Result<Vec<Check>, StoreError> {
     let now = Timestamp::from(clock.now());

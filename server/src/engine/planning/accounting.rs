@@ -50,7 +50,7 @@ const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct PauseProgress {
     /// The number of rows written.
     pub rows: usize,
     /// Whether it is complete; otherwise there is more to account for, and the schedule is still
@@ -68,8 +68,8 @@ pub async fn resume(
     schedule_id: Uuid,
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
-) -> Result<Progress, EngineError> {
-    let done = |rows| Progress { rows, is_done: true };
+) -> Result<PauseProgress, EngineError> {
+    let done = |rows| PauseProgress { rows, is_done: true };
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
         return Ok(done(0));
     };
@@ -88,7 +88,7 @@ pub async fn resume(
         write(store, tx, account, now).await?;
     }
     if !end.is_done() {
-        return Ok(Progress { rows, is_done: false });
+        return Ok(PauseProgress { rows, is_done: false });
     }
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(done(rows))

@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window, db::lookups::lookups};
+use crate::store::{Page, PageWindow, StoreError, db::lookups::lookups};
 
 lookups!("namespace", removed: by_ids);
 
@@ -24,7 +24,7 @@ pub async fn by_name<C: ConnectionTrait>(
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     only: Option<&[Uuid]>,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let mut list = Entity::find();
     if let Some(only) = only {

@@ -19,10 +19,10 @@ use uuid::Uuid;
 
 use super::{
     expected::Expected,
-    many::{self, Manner, Things},
+    many::{self, InsertOptions, Things},
 };
 use crate::store::{
-    Dialect, Page, Store, StoreError, Window,
+    Dialect, Page, PageWindow, Store, StoreError,
     db::{bulk::Bulk, lookups::lookups},
 };
 
@@ -166,8 +166,8 @@ fn if_names_free(dialect: &Dialect, returned: &str) -> (String, String) {
     (dialect.stamp("schedule"), format!("{IF_NAME_FREE} RETURNING {returned}"))
 }
 
-fn manner<'a>(stamp: &'a str, tail: &'a str) -> Manner<'a> {
-    Manner { stamp: Some(("changed", stamp)), tail }
+fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
+    InsertOptions { stamp: Some(("changed", stamp)), tail }
 }
 
 fn things(
@@ -258,7 +258,7 @@ pub async fn delete<C: ConnectionTrait>(
 pub async fn deleted<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    window: &Window<(Timestamp, Uuid)>,
+    window: &PageWindow<(Timestamp, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
@@ -339,7 +339,7 @@ pub async fn versions_of<C: ConnectionTrait>(
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
-    window: &Window<i32>,
+    window: &PageWindow<i32>,
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));

@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError};
 
 /// The scope of the figures. A field that is `None` does not narrow it.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
+pub struct HealthScope {
     /// Only schedules of this namespace.
     pub namespace: Option<Uuid>,
     /// Only schedules with this tag.
@@ -35,7 +35,7 @@ pub struct Figures {
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// Whether a schedule in the scope's namespace has the scope's tag.
-pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
+pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
     let mut values: Vec<Value> = vec![tag.clone().into()];
@@ -51,7 +51,11 @@ pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
 }
 
 /// Reads the figures at `now`.
-pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Figures, StoreError> {
+pub async fn figures(
+    store: &Store,
+    scope: &HealthScope,
+    now: Timestamp,
+) -> Result<Figures, StoreError> {
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
     let mut of_schedule = String::new();

@@ -12,7 +12,7 @@ use crate::store::{Store, StoreError, db::bulk::Bulk};
 
 /// The progress of a job.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Progress {
+pub struct JobProgress {
     /// The job.
     pub id: Uuid,
     /// See [`State`].
@@ -79,14 +79,14 @@ impl Store {
     }
 
     /// The progress of these jobs.
-    pub async fn progress_of_jobs(&self, ids: &[Uuid]) -> Result<Vec<Progress>, StoreError> {
+    pub async fn progress_of_jobs(&self, ids: &[Uuid]) -> Result<Vec<JobProgress>, StoreError> {
         let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
             self.dialect(),
             "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker \
              FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id",
             vec![],
         );
-        Ok(Progress::find_by_statement(statement).all(self.rounds()).await?)
+        Ok(JobProgress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Asks the worker of a job to stop it; a job without a worker ends at once. Returns whether it
@@ -158,7 +158,7 @@ impl Store {
 
 /// The values that a job takes from its attempt's run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct Origin {
+pub struct JobOrigin {
     /// The namespace.
     pub namespace_id: Uuid,
     /// The run's priority; 0 for a call that belongs to no run.
@@ -170,12 +170,12 @@ pub async fn origin(
     store: &Store,
     namespace: &str,
     run: Uuid,
-) -> Result<Option<Origin>, StoreError> {
+) -> Result<Option<JobOrigin>, StoreError> {
     let sql = "SELECT namespace.id AS namespace_id, \
            CAST(coalesce(run.priority, 0) AS smallint) AS priority \
          FROM namespace LEFT JOIN run ON run.id = $2 WHERE namespace.name = $1";
     let statement = store.dialect().statement(sql, [namespace.into(), run.into()]);
-    Ok(Origin::find_by_statement(statement).one(store.read()).await?)
+    Ok(JobOrigin::find_by_statement(statement).one(store.read()).await?)
 }
 
 /// The job with this key.

@@ -19,7 +19,7 @@ const MAX_KINDS: i64 = 10_000;
 
 /// A worker's claim to hold a job.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct JobClaim {
     /// The worker.
     pub worker: Uuid,
     /// The job.
@@ -30,7 +30,7 @@ pub struct Claim {
 
 /// How a job ended, according to its worker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum JobEnd {
     /// It completed with this result.
     Completed(Json),
     /// The error, and whether another attempt would fail as well.
@@ -39,7 +39,7 @@ pub enum End {
 
 /// What waiting jobs require.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
-pub struct Kind {
+pub struct JobKind {
     /// The namespace.
     pub namespace_id: Uuid,
     /// Their queue.
@@ -82,7 +82,7 @@ impl Store {
     pub async fn take_locked_jobs(
         &self,
         tx: &DatabaseTransaction,
-        taken: &[Claim],
+        taken: &[JobClaim],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let rows = claims(taken).statement(
@@ -100,7 +100,7 @@ impl Store {
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
-        kept: &[Claim],
+        kept: &[JobClaim],
         now: Timestamp,
     ) -> Result<HashMap<Uuid, bool>, StoreError> {
         #[derive(FromQueryResult)]
@@ -148,13 +148,13 @@ impl Store {
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
-    ) -> Result<(Vec<Kind>, HashSet<Uuid>), StoreError> {
+    ) -> Result<(Vec<JobKind>, HashSet<Uuid>), StoreError> {
         let sql = format!(
             "SELECT DISTINCT namespace_id, queue, tags FROM job WHERE state = 'waiting' \
                AND awaited_until > $1 LIMIT {MAX_KINDS}"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let kinds = Kind::find_by_statement(statement).all(self.read()).await?;
+        let kinds = JobKind::find_by_statement(statement).all(self.read()).await?;
         let stopping: Vec<Uuid> = Entity::find()
             .select_only()
             .column(Column::WorkerId)
@@ -169,7 +169,7 @@ impl Store {
     }
 }
 
-fn claims(of: &[Claim]) -> Bulk {
+fn claims(of: &[JobClaim]) -> Bulk {
     Bulk::default()
         .uuid("id", of.iter().map(|claim| claim.id))
         .uuid("worker_id", of.iter().map(|claim| claim.worker))
@@ -263,7 +263,7 @@ pub async fn to_stop<C: ConnectionTrait>(
 /// The job, if this worker holds it with this token.
 pub async fn of_claim<C: ConnectionTrait>(
     connection: &C,
-    claim: &Claim,
+    claim: &JobClaim,
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id(claim.id)
         .filter(Column::WorkerId.eq(claim.worker))
@@ -272,7 +272,7 @@ pub async fn of_claim<C: ConnectionTrait>(
 }
 
 /// An update of the claimed job, if it is still held.
-fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
+fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
     Entity::update_many()
         .filter(Column::Id.eq(claim.id))
         .filter(Column::WorkerId.eq(claim.worker))
@@ -284,17 +284,17 @@ fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
 /// only fail: the outcome of its attempt is already decided.
 pub async fn settle_if_held<C: ConnectionTrait>(
     tx: &C,
-    claim: &Claim,
-    end: &End,
+    claim: &JobClaim,
+    end: &JobEnd,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let row = match end {
-        End::Completed(output) => ActiveModel {
+        JobEnd::Completed(output) => ActiveModel {
             state: Set(State::Succeeded),
             output: Set(Some(output.clone())),
             ..ActiveModel::default()
         },
-        End::Failed(error, is_final) => ActiveModel {
+        JobEnd::Failed(error, is_final) => ActiveModel {
             state: Set(State::Failed),
             error: Set(Some(error.clone())),
             is_final: Set(*is_final),
@@ -302,7 +302,7 @@ pub async fn settle_if_held<C: ConnectionTrait>(
         },
     };
     let mut update = update_of(claim).set(ActiveModel { ended_at: Set(Some(now)), ..row });
-    if matches!(end, End::Completed(_)) {
+    if matches!(end, JobEnd::Completed(_)) {
         update = update.filter(Column::Stop.eq(false));
     }
     Ok(update.exec(tx).await?.rows_affected == 1)
@@ -311,7 +311,7 @@ pub async fn settle_if_held<C: ConnectionTrait>(
 /// Extends a job's lease once; it never becomes shorter.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
-    claim: &Claim,
+    claim: &JobClaim,
     lease_ms: i64,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
@@ -324,7 +324,7 @@ pub async fn extend_if_held<C: ConnectionTrait>(
 /// The claimed job, locked, if it is still held.
 pub async fn lock_if_held(
     tx: &DatabaseTransaction,
-    claim: &Claim,
+    claim: &JobClaim,
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id(claim.id)
         .filter(Column::WorkerId.eq(claim.worker))

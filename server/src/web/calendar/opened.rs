@@ -14,7 +14,7 @@ use crate::{
     access::Elsewhere,
     commands::{
         CommandError,
-        feeds::{self, Opened},
+        feeds::{self, OpenFeed},
     },
     web::{Web, auth::client_address, refusal::Refusal},
 };
@@ -26,7 +26,7 @@ pub(super) async fn opened(
     headers: &HeaderMap,
     kind: Kind,
     token: &str,
-) -> Result<Opened, Refusal> {
+) -> Result<OpenFeed, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
     // Each wrong token counts for its address. A right one does not: it is taken back below.
     let guess = format!("{:x}", Sha256::digest(token));

@@ -7,7 +7,7 @@ use carillon::store::{
     namespaces,
     reads::feed::end_of_runs,
     spread::Spread,
-    stats::{Minute, Unrun},
+    stats::{NamespaceMinute, UnrunVerdicts},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -46,12 +46,14 @@ async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
     let minute = |ago| Timestamp::from(noon() - TimeDelta::minutes(ago));
     let counts: Vec<_> = minutes
         .iter()
-        .map(|(ago, rollup)| (Minute { namespace_id, minute: minute(*ago) }, rollup.clone()))
+        .map(|(ago, rollup)| {
+            (NamespaceMinute { namespace_id, minute: minute(*ago) }, rollup.clone())
+        })
         .collect();
     let end = end_of_runs(store).await.unwrap();
     let tx = store.begin().await.unwrap();
     assert!(store.add_counts_if_at(&tx, &counts, None, end).await.unwrap());
-    let unrun = Unrun { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
+    let unrun = UnrunVerdicts { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
     store.set_unrun(&tx, &[unrun]).await.unwrap();
     store.commit(tx).await.unwrap();
 }

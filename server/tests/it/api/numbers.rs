@@ -6,7 +6,7 @@ use carillon::store::{
     counts::{Counts, Rollup},
     namespaces,
     reads::feed::end_of_runs,
-    stats::Minute,
+    stats::NamespaceMinute,
 };
 use chrono::TimeDelta;
 use entity::Timestamp;
@@ -42,7 +42,8 @@ async fn outgrow(desk: &Desk) {
         lateness_max_ms: MANY,
         ..Counts::default()
     };
-    let minute = Minute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(1)) };
+    let minute =
+        NamespaceMinute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(1)) };
     let rollup = Rollup { counts, ..Rollup::default() };
     let end = end_of_runs(store).await.unwrap();
     let tx = store.begin().await.unwrap();

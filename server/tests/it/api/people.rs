@@ -4,7 +4,7 @@ use carillon::{
     access as people,
     access::{
         Elsewhere, Viewer, ViewerKind,
-        oidc::{Identity, Joined, join},
+        oidc::{Identity, SignInOutcome, join},
     },
     config::{GroupGrant, GroupRole},
 };
@@ -132,8 +132,8 @@ async fn joined(desk: &Desk) -> entity::user::Model {
     }];
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     match join(store, &clock, &identity, &mapping, "192.0.2.7").await.unwrap() {
-        Joined::User(user) => *user,
-        Joined::Disabled | Joined::NoGroup => panic!("their group lets them in"),
+        SignInOutcome::User(user) => *user,
+        SignInOutcome::Disabled | SignInOutcome::NoGroup => panic!("their group lets them in"),
     }
 }
 

@@ -4,7 +4,7 @@ use axum::{Router, routing::get};
 use carillon::{
     clock::Clock,
     telemetry::Metrics,
-    web::{Front, Limits},
+    web::{ConnectionLimits, Front},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -19,7 +19,7 @@ const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 async fn server() -> (std::net::SocketAddr, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-    let limits = Limits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
+    let limits = ConnectionLimits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
     // More than lies in all buffers between the two.
     let large = get(|| async { vec![b'x'; 64 << 20] });
     let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);

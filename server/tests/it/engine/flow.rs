@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use carillon::{
     model::{Definition, Task, When},
     store::{
-        flows::{Step, Turn},
+        flows::{FlowStep, RunChange},
         holds::RunLease,
     },
 };
@@ -405,7 +405,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     .await;
     let held = RunLease { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
     let step = |(hold, begun): &(RunLease, &str)| {
-        let ended = carillon::store::flows::Ended {
+        let ended = carillon::store::flows::EndedTask {
             task: "main".to_owned(),
             attempt: 2,
             state: State::Succeeded,
@@ -413,9 +413,9 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
             output: None,
             at: world.clock.now().into(),
         };
-        Step {
+        FlowStep {
             hold: *hold,
-            turn: Turn::Held { hard_limit: Duration::from_secs(60) },
+            turn: RunChange::Held { hard_limit: Duration::from_secs(60) },
             ended: vec![ended],
             begun: vec![((*begun).to_owned(), 1)],
             skipped: vec![],
@@ -424,7 +424,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     };
     let write = async |steps: &[(RunLease, &str)]| {
         let store = &world.database.store;
-        let steps: Vec<Step> = steps.iter().map(step).collect();
+        let steps: Vec<FlowStep> = steps.iter().map(step).collect();
         let tx = store.begin().await.unwrap();
         let held = store.step_if_held(&tx, &steps).await.unwrap();
         store.commit(tx).await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::Step,
+    engine::StepwiseService,
     store::nodes::{Beat, BeatOutcome, Joining},
 };
 use chrono::TimeDelta;
@@ -157,7 +157,7 @@ pub(crate) async fn while_it_lives(
     clock: &ManualClock,
     node: Uuid,
     span: Duration,
-    recovery: &mut Step,
+    recovery: &mut StepwiseService,
 ) {
     let mut left = span;
     while !left.is_zero() {

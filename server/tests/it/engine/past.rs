@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
+    engine::maintenance::retention::{self, Preview, RetentionReport, RoundOptions},
     model::Retention,
     telemetry::Metrics,
 };
@@ -163,7 +163,7 @@ impl World {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
         let metrics = Metrics::unread(clock.clone());
-        let (now, manner) = (clock.now(), Manner::default());
+        let (now, manner) = (clock.now(), RoundOptions::default());
         retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
     }
 

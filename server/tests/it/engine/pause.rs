@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::planning::accounting::{self, Progress},
+    engine::planning::accounting::{self, PauseProgress},
 };
 use entity::{
     Keys,
@@ -56,7 +56,7 @@ async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
 }
 
 /// One transaction of a resume.
-async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> Progress {
+async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> PauseProgress {
     let store = &world.database.store;
     let timings = timetable::Cache::new(10);
     let tx = store.begin().await.unwrap();

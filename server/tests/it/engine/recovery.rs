@@ -11,11 +11,11 @@ use std::{
 };
 
 use carillon::{
-    engine::{Step, Stepwise},
+    engine::{Stepwise, StepwiseService},
     store::{
         Edge, Faults, Store, StoreError,
         holds::{RunLease, Settlement},
-        leases::Term,
+        leases::LeaseState,
         nodes::{Beat, BeatOutcome},
     },
     target::{Command, Target},
@@ -262,7 +262,7 @@ async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(databa
         .store
         .hold_lease_if_free("recovery", other, Duration::from_secs(3_600))
         .await;
-    assert!(matches!(lease, Ok(Term::Held(_))), "{lease:?}");
+    assert!(matches!(lease, Ok(LeaseState::Held(_))), "{lease:?}");
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let engine = world.engine().await;
     let node = engine.status().await.node_id;
@@ -347,7 +347,7 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
 /// A recovery whose database may be away, carried on by hand.
 async fn services_that_may_be_away(
     world: &mut World,
-) -> (Stepwise, HashMap<&'static str, Step>, Arc<AtomicBool>) {
+) -> (Stepwise, HashMap<&'static str, StepwiseService>, Arc<AtomicBool>) {
     let sound = world.database.store.clone();
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
@@ -366,7 +366,9 @@ async fn services_that_may_be_away(
     (node, steps, is_away)
 }
 
-async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<AtomicBool>) {
+async fn a_recovery_that_may_be_away(
+    world: &mut World,
+) -> (Stepwise, StepwiseService, Arc<AtomicBool>) {
     let (node, mut steps, is_away) = services_that_may_be_away(world).await;
     (node, steps.remove("recovery").unwrap(), is_away)
 }
@@ -507,7 +509,7 @@ async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
     let dies = forge::node(&world).await;
     let term = Duration::from_secs(15);
     let lease = store.hold_lease_if_free("recovery", dies, term).await.unwrap();
-    assert_eq!(lease, Term::Held(1));
+    assert_eq!(lease, LeaseState::Held(1));
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &schedule, |run| run.node_id = Some(dies)).await;
     let (node, mut steps) = world.by_hand().await;

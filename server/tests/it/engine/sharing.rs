@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::Router;
 use carillon::{
     config,
-    engine::{Engine, maintenance::health, places::Holder},
+    engine::{Engine, maintenance::health, places::PlaceHolder},
     model::{Definition, Task},
-    store::reads::health::Scope,
+    store::reads::health::HealthScope,
     target::{Http, Target},
 };
 use entity::{run, schedule};
@@ -100,7 +100,7 @@ async fn let_all_go(world: &World, gate: &mut Gate, held: Vec<Arrival>, wanted: 
 async fn issue(world: &World, engine: &Engine) -> Option<String> {
     let limits =
         config::Health { saturated: config::Span::seconds(0), ..config::Health::default() };
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let store = &world.database.store;
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     let places = checks.into_iter().find(|check| check.name == "places").unwrap();
@@ -128,7 +128,7 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert!(count(&world, run::State::Running).await < CAPACITY as u64);
 
     let told = issue(&world, &engine).await.unwrap();
-    let origin = Holder::Origin(slow.task().target.origin().unwrap().into());
+    let origin = PlaceHolder::Origin(slow.task().target.origin().unwrap().into());
     assert!(told.contains(&format!("{origin} holds 40 of the 50 places")), "{told}");
     assert!(told.contains("260 runs wait"), "{told}");
     let_all_go(&world, &mut slow, held, 600).await;

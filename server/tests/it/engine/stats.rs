@@ -15,7 +15,7 @@ use carillon::{
             stats::sum,
         },
         spread::Spread,
-        stats::Minute,
+        stats::NamespaceMinute,
     },
     target::{Command, Target},
 };
@@ -128,7 +128,7 @@ async fn two_that_count_from_the_same_position_do_not_count_twice(database: Test
     let world = World::new(database).await;
     let store = &world.database.store;
     let end = end_of_runs(store).await.unwrap();
-    let minute = Minute { namespace_id: world.namespace, minute: Timestamp(60_000) };
+    let minute = NamespaceMinute { namespace_id: world.namespace, minute: Timestamp(60_000) };
     let more =
         |ms| Counts { succeeded: 1, duration_sum_ms: ms, duration_max_ms: ms, ..Counts::default() };
     let add = async |before, counts| {
@@ -169,7 +169,7 @@ async fn what_came_to_no_run_counts_where_it_was_decided(database: TestDatabase)
 }
 
 /// A run of so many milliseconds that ended in a minute of the third of March.
-fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (Minute, Rollup) {
+fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Rollup) {
     let begin = Timestamp::from(at("2026-03-03T00:00:00Z")).0;
     let minute = Timestamp(begin + hour * 3_600_000 + minute * 60_000);
     let counts = Counts {
@@ -181,7 +181,7 @@ fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (Minute, Rollup) {
     };
     let mut durations = Spread::default();
     durations.add(ms);
-    let at = Minute { namespace_id: world.namespace, minute };
+    let at = NamespaceMinute { namespace_id: world.namespace, minute };
     (at, Rollup { counts, durations, ..Rollup::default() })
 }
 
@@ -189,7 +189,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     let (world, clock) = World::at(database, at("2026-03-05T12:10:00Z")).await;
     let store = &world.database.store;
     let end = end_of_runs(store).await.unwrap();
-    let add = async |before, counts: &[(Minute, Rollup)]| {
+    let add = async |before, counts: &[(NamespaceMinute, Rollup)]| {
         let tx = store.begin().await.unwrap();
         assert!(store.add_counts_if_at(&tx, counts, before, end).await.unwrap());
         store.commit(tx).await.unwrap();

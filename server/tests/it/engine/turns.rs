@@ -1,6 +1,6 @@
 //! A round of the planner does so much of each thing at most: too much of one holds up no other.
 
-use carillon::engine::{Step, Stepwise};
+use carillon::engine::{Stepwise, StepwiseService};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     fire::{self, Reason, Verdict},
@@ -21,7 +21,10 @@ on_both!(
 );
 
 /// A planner on a clock that stands, with its world.
-async fn planner(database: TestDatabase, batch: u64) -> (World, DateTime<Utc>, Stepwise, Step) {
+async fn planner(
+    database: TestDatabase,
+    batch: u64,
+) -> (World, DateTime<Utc>, Stepwise, StepwiseService) {
     let now = at("2026-03-01T12:00:00Z");
     let (mut world, _clock) = World::at(database, now).await;
     world.settings.batch = batch;
@@ -36,7 +39,7 @@ async fn pending(world: &World, schedule: Uuid) -> usize {
 }
 
 /// Goes on for as long as the planner wants to at once; says how many rounds that were.
-async fn to_the_end(planner: &mut Step, now: DateTime<Utc>) -> usize {
+async fn to_the_end(planner: &mut StepwiseService, now: DateTime<Utc>) -> usize {
     for rounds in 0..100 {
         if planner.next_round(now) > now {
             return rounds;

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, Settings, Signals, Step, Stepwise},
+    engine::{Engine, EngineError, Settings, Signals, Stepwise, StepwiseService},
     model::Task,
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
@@ -98,7 +98,7 @@ impl World {
     }
 
     /// The service of that name, carried on by hand: the only one on its node that does anything.
-    pub(crate) async fn step(&self, name: &str) -> (Stepwise, Step) {
+    pub(crate) async fn step(&self, name: &str) -> (Stepwise, StepwiseService) {
         let executor = Executor::new(Policy::default(), self.clock.clone()).unwrap();
         let (node, steps) = Stepwise::join(
             self.settings.clone(),
@@ -124,7 +124,7 @@ impl World {
     }
 
     /// A node whose services the test carries on by hand; they have their names.
-    pub(crate) async fn by_hand(&self) -> (Stepwise, HashMap<&'static str, Step>) {
+    pub(crate) async fn by_hand(&self) -> (Stepwise, HashMap<&'static str, StepwiseService>) {
         let (stepwise, steps) = Stepwise::join(
             self.settings.clone(),
             self.database.store.clone(),

@@ -82,7 +82,7 @@ async fn who_follows_the_nodes_misses_nothing_when_the_socket_drops(database: Te
     store.drain(beta).await.unwrap();
     let gamma = join("gamma").await;
     let held = store.hold_lease_if_free("bells", gamma, Duration::from_secs(60)).await.unwrap();
-    assert!(matches!(held, carillon::store::leases::Term::Held(1)), "{held:?}");
+    assert!(matches!(held, carillon::store::leases::LeaseState::Held(1)), "{held:?}");
     follower.connect().await;
     let drained = follower.until("beta", |_| true).await;
     assert_eq!((&drained["state"], &drained["firstShards"]), (&json!("DRAINING"), &json!(0)));

@@ -9,7 +9,7 @@ use carillon::{
     access::{Grants, Viewer, ViewerKind},
     app::App,
     clock::Clock,
-    commands::{Call, Source},
+    commands::{Call, DeploymentSource},
     config::Config,
     telemetry::Telemetry,
 };
@@ -51,7 +51,7 @@ async fn probes_and_fires_go_on_while_the_api_is_stuck(database: TestDatabase) {
     let grants = Grants::everywhere(Role::Admin);
     let editor = Viewer::new(Uuid::nil(), "test", ViewerKind::User, grants, "test").editor();
     let call = Call::new("deployModule", MODULE, None).unwrap();
-    app.commands().deploy(&editor.unwrap(), Source::yaml(MODULE), &call).await.unwrap();
+    app.commands().deploy(&editor.unwrap(), DeploymentSource::yaml(MODULE), &call).await.unwrap();
     let (address, clock) = (app.address(), Clock::system());
     let (start, before) = (clock.instant(), succeeded(address));
     // From here on the API's only thread is this loop.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{RefusedSchedule, Site};
+use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
     commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},
@@ -45,7 +45,7 @@ impl Commands {
             };
             placed.push((id, new));
         }
-        let site = Site { tx: &tx, who: right.who(), module: None };
+        let site = CreationContext { tx: &tx, who: right.who(), module: None };
         let saved = self.create_all(site, placed).await.map_err(at_place)?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::{
     Back,
-    compose::{Composed, Parts, rows_of},
+    compose::{Composed, ScheduleParts, rows_of},
     usage_of,
 };
 use crate::{
@@ -42,15 +42,15 @@ use crate::{
 const FRESH: TimeDelta = TimeDelta::seconds(1);
 
 /// A schedule whose caller is waiting.
-pub(in crate::commands) struct Order {
+pub(in crate::commands) struct QueuedSchedule {
     composed: Composed,
     /// What it was composed from.
     expected: Expected,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<CommitAnswer>,
 }
 
 /// The result of a request.
-enum Answer {
+enum CommitAnswer {
     /// It was written.
     Row(Box<Model>),
     /// It must be created alone.
@@ -88,9 +88,9 @@ impl Commands {
         let expected = expected_of(new, &place);
         let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
         match self.write_together(composed, expected).await {
-            Answer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
-            Answer::Alone => Err(NotTogether::Alone),
-            Answer::Unavailable => {
+            CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
+            CommitAnswer::Alone => Err(NotTogether::Alone),
+            CommitAnswer::Unavailable => {
                 let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
                 Err(NotTogether::Refused(StoreError::Database(silent).into()))
             }
@@ -147,22 +147,31 @@ impl Commands {
             Work::Past { .. } => return Err(NotTogether::Alone),
         };
         let (index, module, calendars, group) = (0, None, None, None);
-        let parts =
-            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        let parts = ScheduleParts {
+            index,
+            begin,
+            namespace,
+            module,
+            paused,
+            timetable,
+            calendars,
+            group,
+            work,
+        };
         Ok(self.composed(who, spec, parts)?)
     }
 
     /// Its row, once it is written, or why there is none.
-    async fn write_together(&self, composed: Composed, expected: Expected) -> Answer {
+    async fn write_together(&self, composed: Composed, expected: Expected) -> CommitAnswer {
         let (answer, answered) = oneshot::channel();
-        self.gathering.put(Order { composed, expected, answer });
+        self.gathering.put(QueuedSchedule { composed, expected, answer });
         let turn = async {
             let turn = self.gathering.turn().await;
             let commands = self.clone();
             tokio::spawn(async move {
                 loop {
                     // Requests whose caller has disconnected are dropped.
-                    let is_wanted = |order: &Order| !order.answer.is_closed();
+                    let is_wanted = |order: &QueuedSchedule| !order.answer.is_closed();
                     let orders = commands.gathering.take(is_wanted);
                     if orders.is_empty() {
                         break;
@@ -176,19 +185,19 @@ impl Commands {
         let mut answered = std::pin::pin!(answered);
         tokio::select! {
             biased;
-            answer = &mut answered => return answer.unwrap_or(Answer::Alone),
+            answer = &mut answered => return answer.unwrap_or(CommitAnswer::Alone),
             () = turn => {}
         }
-        answered.await.unwrap_or(Answer::Alone)
+        answered.await.unwrap_or(CommitAnswer::Alone)
     }
 
-    async fn carry_out(&self, orders: Vec<Order>) {
+    async fn carry_out(&self, orders: Vec<QueuedSchedule>) {
         let (mut all, mut expected, mut callers) = (Vec::new(), Vec::new(), Vec::new());
         let now = self.clock.now();
-        for Order { composed, expected: one, answer } in orders {
+        for QueuedSchedule { composed, expected: one, answer } in orders {
             if (now - composed.made_at).abs() > FRESH {
                 // Its first fire may have passed by now, or the clock was set.
-                let _ = answer.send(Answer::Alone);
+                let _ = answer.send(CommitAnswer::Alone);
                 continue;
             }
             callers.push((composed.id, answer));
@@ -217,9 +226,9 @@ impl Commands {
         for (id, caller) in callers {
             // A disconnected caller gets no answer.
             let _ = caller.send(match made.remove(&id) {
-                Some(row) => Answer::Row(Box::new(row)),
-                None if is_silent => Answer::Unavailable,
-                None => Answer::Alone,
+                Some(row) => CommitAnswer::Row(Box::new(row)),
+                None if is_silent => CommitAnswer::Unavailable,
+                None => CommitAnswer::Alone,
             });
         }
     }

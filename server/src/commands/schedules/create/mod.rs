@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-use self::compose::{Composed, OwnWork, Parts, rows_of};
+use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
@@ -36,7 +36,7 @@ use crate::{
 
 /// The context shared by all schedules that one request creates.
 #[derive(Clone, Copy)]
-pub(in crate::commands) struct Site<'a> {
+pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) tx: &'a DatabaseTransaction,
     pub(in crate::commands) who: &'a Viewer,
     pub(in crate::commands) module: Option<&'a str>,
@@ -44,7 +44,7 @@ pub(in crate::commands) struct Site<'a> {
 
 /// What a request has looked up so far.
 #[derive(Default)]
-pub(in crate::commands) struct Known {
+pub(in crate::commands) struct ResolvedNames {
     workflows: HashMap<(Uuid, String), Resolved>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
@@ -80,7 +80,7 @@ impl Commands {
         new: NewSchedule,
         module: Option<&str>,
     ) -> Result<Saved, CommandError> {
-        let site = Site { tx, who, module };
+        let site = CreationContext { tx, who, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
         let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
@@ -89,7 +89,7 @@ impl Commands {
     /// Creates schedules, each in its namespace.
     pub(in crate::commands) async fn create_all(
         &self,
-        site: Site<'_>,
+        site: CreationContext<'_>,
         all: Vec<(Uuid, NewSchedule)>,
     ) -> Result<Vec<Saved>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
@@ -98,7 +98,7 @@ impl Commands {
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
         let taken = self.taken_names(site.tx, names).await;
         let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
-        let (mut known, mut waiting) = (Known::default(), Vec::new());
+        let (mut known, mut waiting) = (ResolvedNames::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
         for (index, (namespace, new)) in all.into_iter().enumerate() {
             let key = (namespace, new.spec.name.clone());
@@ -139,14 +139,14 @@ impl Commands {
     /// A schedule in the form of its rows. `is_taken` says that a workflow already has its name.
     async fn compose(
         &self,
-        site: Site<'_>,
+        site: CreationContext<'_>,
         namespace: Uuid,
         index: usize,
         new: NewSchedule,
         is_taken: bool,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<(Composed, Saved), CommandError> {
-        let Site { tx, who, module } = site;
+        let CreationContext { tx, who, module } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
         let begin = self.begin();
@@ -154,20 +154,29 @@ impl Commands {
         let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
         let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
-        let parts =
-            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        let parts = ScheduleParts {
+            index,
+            begin,
+            namespace,
+            module,
+            paused,
+            timetable,
+            calendars,
+            group,
+            work,
+        };
         self.composed(who, spec, parts)
     }
 
     /// What a new schedule runs, and the workflow rows to write for it.
     async fn work_of(
         &self,
-        Site { tx, who, .. }: Site<'_>,
+        CreationContext { tx, who, .. }: CreationContext<'_>,
         namespace: Uuid,
         schedule: &str,
         work: Work,
         is_taken: bool,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
         let task = match work {
             Work::Task(task) if !is_taken => task,
@@ -197,7 +206,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         name: Option<&str>,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<Option<Uuid>, CommandError> {
         let Some(name) = name else { return Ok(None) };
         let key = (namespace, name.to_owned());

@@ -27,7 +27,7 @@ use crate::{
     store::{
         DatabaseTransaction,
         holds::{RunLease, Settlement},
-        recoveries::{Overdue, Stray},
+        recoveries::{OverdueAttempt, Stray},
     },
     target::{Noop, Target},
 };
@@ -73,7 +73,7 @@ impl Recovery {
         let own = core.node_id().await;
         let overdue = core.store.overdue_elsewhere(own, MAX_WATCHED).await?;
         let mut limits = HashMap::new();
-        for Overdue { workflow_id, workflow_version, .. } in &overdue {
+        for OverdueAttempt { workflow_id, workflow_version, .. } in &overdue {
             let key = (*workflow_id, *workflow_version);
             if limits.contains_key(&key) {
                 continue;
@@ -87,8 +87,9 @@ impl Recovery {
         }
         let instant = core.clock.instant();
         self.watch.look(overdue, instant);
-        let limit =
-            |overdue: &Overdue| *limits.get(&(overdue.workflow_id, overdue.workflow_version))?;
+        let limit = |overdue: &OverdueAttempt| {
+            *limits.get(&(overdue.workflow_id, overdue.workflow_version))?
+        };
         let outlived = self.watch.outlived(instant, limit);
         for some in outlived.chunks(TOGETHER) {
             let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };

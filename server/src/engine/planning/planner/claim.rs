@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     decision::{ClaimContext, ScheduleLoad, decide_within},
-    lock::Batch,
+    lock::LockedSchedules,
     over_quota,
     timing::{definition, plan_policy},
 };
@@ -67,10 +67,10 @@ impl AddAssign for Claimed {
 /// claim has a batch of them, it takes no further schedule, whose cursor stays in place.
 pub(super) async fn claim(
     core: &Core,
-    Batch { tx, due, now, more_is_due }: Batch,
+    LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
-    let Written { mut claimed, fires, written, cleared } =
+    let UncommittedClaim { mut claimed, fires, written, cleared } =
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
@@ -103,7 +103,7 @@ pub(super) async fn claim(
 }
 
 /// What a claim has written but not committed yet.
-struct Written {
+struct UncommittedClaim {
     claimed: Claimed,
     fires: Vec<NewFire>,
     /// The fires that did not exist before.
@@ -117,7 +117,7 @@ async fn write(
     now: DateTime<Utc>,
     due: Vec<DueSchedule>,
     more_is_due: bool,
-) -> Result<Written, EngineError> {
+) -> Result<UncommittedClaim, EngineError> {
     let node = core.node_id().await;
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(tx, &ids, now.into(), intents_since(&due, now)).await?;
@@ -186,7 +186,7 @@ async fn write(
     clearing.keep(&written);
     let cleared = clearing.carry_out(core, tx, now).await?;
     core.store.advance_cursors(tx, &advances).await?;
-    Ok(Written { claimed, fires, written, cleared })
+    Ok(UncommittedClaim { claimed, fires, written, cleared })
 }
 
 /// The cursor's position after the decided part of a schedule's plan: if the plan is cut off by the

@@ -2,7 +2,7 @@
 
 use carillon::engine::alerting::alerts::{
     Event::{Failed, Late, Losing, Missed, Recovered},
-    Preview, Quiet, Rule,
+    Quiet, Rule, RulePreview,
 };
 use entity::{Timestamp, fire, run};
 use sea_orm::{IdenStatic, Iterable};
@@ -23,7 +23,7 @@ on_both!(
 async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
     let store = &watch.world.database.store;
     let place = (watch.world.namespace, "test");
-    let preview = Preview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
+    let preview = RulePreview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
     assert!(!preview.is_cut);
     preview.messages.into_iter().map(|message| message.subject).collect()
 }

@@ -2,7 +2,9 @@
 //! alert, that ends with it, and what was taken is not told again.
 
 use carillon::{
-    commands::{Call, ChannelEdit, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    commands::{
+        Call, ChannelEdit, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret,
+    },
     engine::alerting::alerts::Event::{Failed, Recovered},
 };
 use entity::{alert_channel::Kind, notification::State, run};
@@ -194,7 +196,7 @@ async fn a_module_names_the_key_of_an_incident_service(database: TestDatabase) {
         )
     };
     let deploy = async |source: &str| {
-        watch.commands().deploy(&editor(), Source::yaml(source), &Call::once()).await
+        watch.commands().deploy(&editor(), DeploymentSource::yaml(source), &Call::once()).await
     };
     let Err(CommandError::BadInput(bad)) = deploy(&source(KEY)).await else { panic!("in clear") };
     assert_eq!(bad.field, "alert_channels.pager.key");

@@ -1,7 +1,7 @@
 //! Channels that name secrets: filled in when a message is sent, and nowhere else.
 
 use carillon::{
-    commands::{Call, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    commands::{Call, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret},
     engine::alerting::alerts::Event::Failed,
 };
 use entity::{alert_channel::Kind, notification::State, run};
@@ -39,7 +39,8 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
          alert_rules:\n  all: {{ on: [failed], channels: [ops], digest: 0s }}\n",
         inbox.address
     );
-    let deployed = watch.commands().deploy(&editor(), Source::yaml(&source), &Call::once()).await;
+    let deployed =
+        watch.commands().deploy(&editor(), DeploymentSource::yaml(&source), &Call::once()).await;
     assert_eq!(deployed.unwrap().changes.len(), 2);
     let mut node = watch.node("a").await;
     node.look(&watch).await;

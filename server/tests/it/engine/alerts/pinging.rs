@@ -5,7 +5,7 @@ use std::{net::TcpListener, time::Duration};
 use carillon::{
     clock::Clock,
     commands::{Call, NewSecret},
-    engine::Step,
+    engine::StepwiseService,
     store::reads::feed::end_of_runs,
 };
 use entity::{alert_cursor, ping, run, schedule};
@@ -41,7 +41,12 @@ fn whom(inbox: &Inbox) -> Value {
 
 /// Looks until the receiver has so many: another transaction of the server may keep the feed from
 /// being complete for a moment.
-async fn calls(pings: &mut Step, watch: &Watch, inbox: &Inbox, count: usize) -> Vec<String> {
+async fn calls(
+    pings: &mut StepwiseService,
+    watch: &Watch,
+    inbox: &Inbox,
+    count: usize,
+) -> Vec<String> {
     let looking = async {
         while inbox.arrived().len() < count {
             pings.once(watch.clock.now()).await.unwrap();
@@ -196,7 +201,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
 }
 
 /// Looks until what is to be said is about that run.
-async fn notes(pings: &mut Step, watch: &Watch, run: Uuid) {
+async fn notes(pings: &mut StepwiseService, watch: &Watch, run: Uuid) {
     let noting = async {
         while rows(watch).await.iter().all(|row| row.run_id != run) {
             pings.once(watch.clock.now()).await.unwrap();

@@ -8,7 +8,7 @@ use carillon::{
         Event::{Failed, Missed, Recovered},
         Quiet, Rule,
     },
-    store::{Window, alerts::notes, reads::within::Within},
+    store::{PageWindow, alerts::notes, reads::within::Within},
 };
 use chrono::TimeDelta;
 use entity::{alert, run, schedule};
@@ -118,7 +118,7 @@ async fn what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule(
     // A round that had read the rule before writes all the same, and nobody sees it.
     note(0..1).await;
     let within = Within::One(watch.world.namespace);
-    let (filter, window) = (notes::Filter::default(), Window::first(10));
+    let (filter, window) = (notes::Filter::default(), PageWindow::first(10));
     let seen = notes::page(store, &within, &filter, &window).await.unwrap();
     assert!(seen.rows.is_empty());
 }

@@ -5,7 +5,7 @@ use carillon::{
     clock::ManualClock,
     commands::{Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec},
     engine::{
-        Signals, Step, Stepwise,
+        Signals, Stepwise, StepwiseService,
         alerting::alerts::{Event, Rule},
     },
     store::reads::feed::end_of_runs,
@@ -37,8 +37,8 @@ pub(super) struct Watch {
 /// A node that watches it.
 pub(super) struct Node {
     pub(super) stepwise: Stepwise,
-    pub(super) alerts: Step,
-    pub(super) courier: Step,
+    pub(super) alerts: StepwiseService,
+    pub(super) courier: StepwiseService,
 }
 
 /// A rule that tells of these at once, by a channel.

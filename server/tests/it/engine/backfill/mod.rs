@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use carillon::{
     access::{Grants, Operator, Viewer, ViewerKind},
-    commands::{Call, Commands, Manner, Wanted},
+    commands::{BackfillOptions, Call, Commands, RequestedFires},
     target::{Executor, Policy},
 };
 use entity::{
@@ -52,19 +52,19 @@ fn commands(world: &World) -> Commands {
 }
 
 /// The fires of 1 March from one time to another, that nothing has run for.
-fn missing(schedule: &schedule::Model, from: &str, to: &str) -> Wanted {
+fn missing(schedule: &schedule::Model, from: &str, to: &str) -> RequestedFires {
     let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
-    Wanted { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
+    RequestedFires { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
 }
 
 /// One after the other, as time went.
-fn usual() -> Manner {
+fn usual() -> BackfillOptions {
     let reason = "the receiver was down".to_owned();
-    Manner { order: Order::OldestFirst, concurrency: 1, reason, context: None }
+    BackfillOptions { order: Order::OldestFirst, concurrency: 1, reason, context: None }
 }
 
 /// Orders a backfill.
-async fn order(world: &World, wanted: Wanted, manner: Manner) -> Uuid {
+async fn order(world: &World, wanted: RequestedFires, manner: BackfillOptions) -> Uuid {
     let commands = commands(world);
     commands.create_backfill(&operator(), wanted, &manner, &Call::once()).await.unwrap().id
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::commands::Wanted;
+use carillon::commands::RequestedFires;
 use chrono::TimeDelta;
 use entity::{
     backfill::{Mode, State},
@@ -26,7 +26,8 @@ async fn a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing(database
     let mut gate = Gate::open().await;
     let schedule = world.schedule("0 * * * *", gate.task(), |row| row.enabled = false).await;
     let (to, mode) = (world.clock.now(), Mode::Missing);
-    let wanted = Wanted { schedule_id: schedule.id, from: to - TimeDelta::hours(5), to, mode };
+    let wanted =
+        RequestedFires { schedule_id: schedule.id, from: to - TimeDelta::hours(5), to, mode };
     let mut manner = usual();
     manner.concurrency = 2;
     let id = order(&world, wanted, manner).await;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use carillon::store::{
     Store,
-    leases::{Fence, Term},
+    leases::{Fence, LeaseState},
     nodes::Joining,
 };
 use sea_orm::ConnectionTrait;
@@ -29,8 +29,8 @@ async fn join(store: &Store, name: &str) -> Uuid {
 /// The epoch, if the lease could be had.
 async fn take(store: &Store, holder: Uuid) -> Option<Fence> {
     match store.hold_lease_if_free("recovery", holder, TERM).await.unwrap() {
-        Term::Held(epoch) => Some(Fence { name: "recovery", holder, epoch }),
-        Term::Elsewhere => None,
+        LeaseState::Held(epoch) => Some(Fence { name: "recovery", holder, epoch }),
+        LeaseState::Elsewhere => None,
     }
 }
 

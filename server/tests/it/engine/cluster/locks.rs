@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::beacon::Claim;
+use carillon::beacon::FireClaim;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use entity::{
     Strings,
@@ -34,8 +34,10 @@ async fn of_two_that_go_for_a_fire_one_goes_first() {
     let mut redis = Redis::start().await;
     let (a, b) = (patient_beacon(&redis).await, patient_beacon(&redis).await);
     let (of_a, of_b) = (Uuid::now_v7(), Uuid::now_v7());
-    let claim =
-        |number: u128, at| Claim { schedule: Uuid::from_u128(number), at: entity::Timestamp(at) };
+    let claim = |number: u128, at| FireClaim {
+        schedule: Uuid::from_u128(number),
+        at: entity::Timestamp(at),
+    };
     let term = Duration::from_secs(60);
     let both = vec![claim(1, 1_000), claim(2, 1_000)];
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
@@ -60,7 +62,7 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
     let third = patient_beacon(&redis).await;
     // A third one has the lock before anybody knows of the schedule, and dies before its claim.
     let (schedule, due) = (Uuid::now_v7(), soon(&world));
-    let claim = vec![Claim { schedule, at: due.into() }];
+    let claim = vec![FireClaim { schedule, at: due.into() }];
     let term = Duration::from_secs(5);
     let locked = world.clock.now();
     assert_eq!(third.first_to(Uuid::now_v7(), claim, term).await.len(), 1);
@@ -84,7 +86,7 @@ async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (ids, due) = ((0..=120).map(|_| Uuid::now_v7()).collect::<Vec<_>>(), soon(&world));
     let later = due + TimeDelta::seconds(2);
     let claims: Vec<_> =
-        ids[..120].iter().map(|&schedule| Claim { schedule, at: due.into() }).collect();
+        ids[..120].iter().map(|&schedule| FireClaim { schedule, at: due.into() }).collect();
     let term = Duration::from_secs(600);
     assert_eq!(third.first_to(Uuid::now_v7(), claims, term).await.len(), 120);
     let change = |number: usize, row: &mut schedule::Model| {
@@ -110,7 +112,7 @@ async fn locks_that_are_refused_are_a_problem_until_one_is_taken() {
     let a = beacon(&redis).await;
     assert_eq!(redis.say("ACL SETUSER default -mget"), "+OK");
     let own = Uuid::now_v7();
-    let claim = vec![Claim { schedule: Uuid::from_u128(1), at: entity::Timestamp(1_000) }];
+    let claim = vec![FireClaim { schedule: Uuid::from_u128(1), at: entity::Timestamp(1_000) }];
     assert_eq!(a.first_to(own, claim.clone(), Duration::from_secs(9)).await, claim);
     assert!(a.beat(own, 0, 0, &[]).await);
     let problem = a.problem().expect("a problem although the beat was taken");

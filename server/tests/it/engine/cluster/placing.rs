@@ -4,7 +4,7 @@ use carillon::{
     config::{self, Tags},
     engine::{Engine, maintenance::health},
     model::Definition,
-    store::reads::health::Scope,
+    store::reads::health::HealthScope,
 };
 use entity::run;
 
@@ -31,7 +31,7 @@ fn asks(tags: &[&str]) -> Definition {
 
 async fn issues(world: &World, engine: &Engine) -> Vec<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     checks.into_iter().filter_map(|check| check.issue).collect()
 }

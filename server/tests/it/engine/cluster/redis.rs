@@ -7,7 +7,7 @@ use carillon::{
     engine::{Engine, EngineError, Signals, cluster::NodeReadiness, maintenance::health},
     store::{
         nodes::{Joining, Living},
-        reads::health::Scope,
+        reads::health::HealthScope,
     },
 };
 use chrono::TimeDelta;
@@ -98,7 +98,7 @@ async fn rows(world: &World) -> HashMap<Uuid, node::Model> {
 /// What `/healthz` says of Redis, if that is not well.
 async fn redis_issue(world: &World, engine: &Engine) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     let check = checks.into_iter().find(|check| check.name == "redis").unwrap();
     assert_eq!(check.healthy, check.issue.is_none());
