@@ -109,8 +109,8 @@ pub(crate) fn provide_counts() {
     provide_context(Counts { tallies, problems });
 }
 
-/// Of which namespace there are counts, by its name; of all, by none. Health is told of all of them only to those who may
-/// see them all, so for others nothing is counted there. Tracked.
+/// The namespace that is counted: an empty name stands for all of them. The server reports the health of all of them
+/// only to users who may see them all, so for other users nothing is counted there. Tracked.
 fn counted_in(address: Address, session: Session) -> Option<String> {
     let is_told = !address.is_across() || session.sees_all();
     address.scope().filter(|_| is_told).map(|_| address.namespace())

@@ -49,7 +49,7 @@ impl ReadingPauses {
     async fn pause_preview(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "1 to 100 schedules; or give a search.")] ids: Option<Vec<Uuid>>,
+        #[graphql(desc = "1 to 100 schedules; omit it to give a search.")] ids: Option<Vec<Uuid>>,
         #[graphql(default = "default", desc = "The namespace to search.")] namespace: String,
         #[graphql(desc = "In the search language of docs/search.md, as in `tag:billing`.")] search: Option<
             String,

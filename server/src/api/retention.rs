@@ -78,7 +78,7 @@ pub(crate) struct RetentionThought {
     namespace: String,
     /// The name of the schedule in it, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes the own retention.
+    /// The number of days, 1 to 3650; null removes the retention of its own.
     days: Option<i64>,
 }
 

@@ -29,8 +29,8 @@ pub(crate) struct RunTask {
     /// recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
-    /// The output that it returned to the run; texts under secret names are masked. Null for those
-    /// who may not see payloads.
+    /// The output that it returned to the run. Values whose names suggest secrets are masked. Null
+    /// for callers who may not see payloads.
     output: Option<Value>,
     /// Whether its success was kept from the run that this one repeats.
     kept: bool,

@@ -204,7 +204,7 @@ pub(crate) struct Retry {
 pub(crate) enum Backoff {
     /// It stays the same.
     Fixed,
-    /// It doubles.
+    /// The delay doubles after each attempt.
     Exponential,
 }
 

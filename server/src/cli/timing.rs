@@ -64,7 +64,7 @@ pub(super) enum OverlapFlag {
     Both,
 }
 
-/// Values for what a question omits.
+/// Defaults for omitted arguments.
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
     /// Now, if no instant is given.

@@ -1,4 +1,4 @@
-//! The engine step by step: for a simulation that chooses which service of which node runs next,
+//! The engine step by step, for a simulation that chooses which service of which node runs next,
 //! and where it stops.
 //!
 //! The services are those that [`super::Engine`] starts, on the same core; only the loops around

@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// The same for a heartbeat, which does not queue behind other writes of this process.
-    /// (SQLite's one writer takes turns in order, and its node is alone.)
+    /// (SQLite's single writer serves callers in order, and SQLite has only one node.)
     pub(crate) async fn begin_heartbeat(&self) -> Result<DatabaseTransaction, StoreError> {
         self.begin_by(&self.write.for_heartbeats()).await
     }

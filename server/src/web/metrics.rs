@@ -60,9 +60,9 @@ impl Web {
     }
 }
 
-/// Counts in the database, unless that was done just now. A count that takes long goes on without
-/// the scrape: the process's own figures matter most while the database does not answer. Until then
-/// the last counts stay.
+/// Counts in the database, unless that was done just now. The scrape does not wait for a slow
+/// count, because the process's own figures matter most while the database does not answer. Until
+/// the count is done, the last counts are reported.
 async fn sample(web: &Web) {
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();

@@ -102,7 +102,7 @@ struct Loads {
 fn use_loads(range: Range) -> Loads {
     let (session, address) = (use_session(), use_address());
     let overview = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
-    // What goes on now is that of the last day, whichever range is shown.
+    // The current problems are those of the last day, whichever range is shown.
     let troubles = use_load(move || Some(api::problems(address.namespace(), None)));
     let past = use_load(move || {
         let oldest = Moment::now().earlier(OLDEST_PROBLEM);

@@ -5,13 +5,13 @@
 //! for a single command, and each item has its entry in the audit log, beside one for the whole.
 //! The answer says how many were done and which were refused, and why.
 //!
-//! A bulk request stops when its time is over, and the answer says how many items remain, so the
+//! A bulk request stops when it runs out of time, and the answer says how many items remain, so the
 //! caller always gets an answer. It runs in a separate task, which records what was done even if
 //! the caller is gone.
 //!
 //! With an idempotency key, the found items are stored under it before the first is handled, and
 //! afterwards the remaining ones; each item's command has its own key, derived from it. If the
-//! request was cut short (its time was over, the server stopped, the answer was lost), repeating it
+//! request was cut short (no time left, the server stopped, the answer was lost), repeating it
 //! does not search again, which would find other items after the changes: it continues where it
 //! stopped, and does nothing twice.
 //!

@@ -165,7 +165,7 @@ impl Commands {
     }
 
     /// Refuses this transaction's changes to the calendars in `before` if one of them would
-    /// suppress every fire of a schedule, whoever owns it; returns the calendars that changed.
+    /// suppress every fire of a schedule, of any owner; returns the calendars that changed.
     pub(in crate::commands) async fn silences_nobody(
         &self,
         tx: &DatabaseTransaction,

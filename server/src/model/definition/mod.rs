@@ -175,8 +175,8 @@ impl Definition {
         self.only_task().map_or(1, |task| task.retry.max_attempts)
     }
 
-    /// For each task the names of the tasks that have ended before it, which it needs directly or
-    /// indirectly.
+    /// For each task, the names of the tasks that it needs directly or indirectly: they have ended
+    /// before it.
     pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, DefinitionProblem> {
         let graph = Graph::of(&self.tasks)?;
         let named = |index| {

@@ -19,13 +19,13 @@ pub struct Counts {
     pub cancelled: i64,
     /// How many of them recovery had started or taken over.
     pub recovered: i64,
-    /// How many of them had started; the durations are of these.
+    /// How many of them had started: only these have durations.
     pub started: i64,
     /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of them a fire had started; the latenesses are of these.
+    /// How many of them a fire had started: only these have latenesses.
     pub fired: i64,
     /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it open. What was written by then is read however long that takes.
+/// can hold it open. Output written before that is read, however long it takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.

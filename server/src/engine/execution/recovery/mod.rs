@@ -9,7 +9,7 @@
 //! - a run **waits too long** when its start deadline or its own time limit has passed and no node
 //!   can take it.
 //!
-//! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
+//! (The fifth, a due schedule that no node has claimed, needs no recovery: the next planner that
 //! looks claims it.) A live run is never fired again, however long it runs. Recovery attempts are
 //! counted in columns, so a restart does not reset the count.
 //!

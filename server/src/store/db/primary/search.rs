@@ -200,7 +200,7 @@ mod tests {
     async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
         let asked = AtomicUsize::new(0);
         let others = Notify::new();
-        // The first is answered once a second one has been sent, which itself is never answered.
+        // The first question is answered once the second has been sent; the second never is.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             let others = &others;

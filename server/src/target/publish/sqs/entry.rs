@@ -59,7 +59,7 @@ pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Value {
     json!({ "QueueUrl": queue_url, "Entries": entries })
 }
 
-/// What is told of a message that the queue has.
+/// SQS's reply for a message that it accepted.
 #[derive(Deserialize, Debug, PartialEq, Eq)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct AcceptedEntry {
@@ -78,7 +78,7 @@ impl AcceptedEntry {
     }
 }
 
-/// What is told of those that were sent together.
+/// SQS's reply to a batch of messages.
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchReply {
@@ -104,7 +104,7 @@ struct RejectedEntry {
 }
 
 impl BatchReply {
-    /// What is told of the message at a position: that the queue has it, why it has not, or nothing.
+    /// The reply for the message at a position: accepted, rejected with a reason, or missing.
     pub(super) fn of(&self, index: usize) -> Option<Result<&AcceptedEntry, String>> {
         let id = index.to_string();
         if let Some(refused) = self.failed.iter().find(|named| named.id == id) {
@@ -116,7 +116,7 @@ impl BatchReply {
     }
 }
 
-/// Ids have a few signs and 128 of them at most: what has others is told apart by a digest.
+/// Ids are at most 128 ASCII characters: other texts are replaced by their digest.
 fn identifier(text: &str) -> String {
     let is_known = |byte: u8| byte.is_ascii_graphic();
     if text.len() <= 128 && text.bytes().all(is_known) {

@@ -1,5 +1,5 @@
-//! What waits for one queue is sent together, in as few calls as possible. Nothing waits for others
-//! to come: an event that is alone is sent alone.
+//! Events that wait for one queue are sent together, in as few calls as possible. An event does not
+//! wait for others to arrive: if it is the only one, it is sent alone.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -40,7 +40,7 @@ pub(super) struct Lanes {
     lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
 }
 
-/// What waits for a queue. It is there as long as somebody sends.
+/// The events that wait for a queue. It exists as long as any of them is being sent.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Job>,
@@ -156,7 +156,7 @@ impl Lane {
         while taken.len() < MAX_ENTRIES
             && let Some(job) = self.waiting.pop_front()
         {
-            // An attempt that has ended while it waited is told nothing, and nothing of it is sent.
+            // The attempt has ended while its event waited: the event is not sent.
             if job.1.is_closed() {
                 continue;
             }

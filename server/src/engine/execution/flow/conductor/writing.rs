@@ -51,8 +51,8 @@ impl Conductor {
         written
     }
 
-    /// Ends the run because its history cannot be read, now or later: otherwise it would be passed
-    /// from node to node without end.
+    /// Ends the run because its history cannot be read, now or later: otherwise nodes would pass it
+    /// on to one another forever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
         tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
         let now = self.core.agreed_now().await;
