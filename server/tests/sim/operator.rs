@@ -1,4 +1,4 @@
-//! What people order, through the same commands as the API.
+//! The requests of operators, through the same commands as the API's.
 
 use std::sync::Arc;
 
@@ -39,12 +39,11 @@ pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     let executor = workshop::executor();
     let commands = Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
         .with_retention(node.settings.retention.unwrap_or_default());
-    // A node whose clock is wrong takes no orders.
+    // A node whose clock is wrong accepts no requests.
     node.cluster().map_or(commands.clone(), |cluster| commands.with_cluster(cluster))
 }
 
-/// Carries out `order` through `node`; says in words what became of it. An error is what is not as
-/// it must be.
+/// Executes `order` through `node`; returns a description of the result. An error is a violation.
 pub(crate) async fn order(
     node: &Node,
     cache: &Arc<timetable::Cache>,
@@ -285,7 +284,7 @@ async fn deploy(
     Ok(told(&format!("deploy {} (prune: {prune})", names.join(", ")), went.map(drop)))
 }
 
-/// Makes what schedules share.
+/// Creates what schedules share.
 pub(crate) async fn furnish(commands: &Commands, expected: &mut Expectations) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let (group, max_runs) = GROUP;

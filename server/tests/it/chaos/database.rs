@@ -73,7 +73,7 @@ async fn connections_are_taken_by_others() {
         let clock = field.clock.clone();
         let fault = async {
             let mut taken = fill(&url).await;
-            // The nodes lose theirs, and whoever is quicker has them.
+            // The nodes lose their connections, and the quicker one takes them over.
             terminate(&admin, 20).await;
             for _ in 0..20 {
                 taken.extend(fill(&url).await);
@@ -100,7 +100,7 @@ fn options(url: &str, patience: Duration) -> sea_orm::ConnectOptions {
     options
 }
 
-/// Takes every connection that the server still gives.
+/// Takes every connection that the server still accepts.
 async fn fill(url: &str) -> Vec<DatabaseConnection> {
     let mut taken = Vec::new();
     let patience = Duration::from_millis(200);
@@ -110,7 +110,7 @@ async fn fill(url: &str) -> Vec<DatabaseConnection> {
     taken
 }
 
-/// Terminates so many backends that work for the nodes, any; says how many there were.
+/// Terminates this many backends that serve the nodes; returns how many there were.
 async fn terminate(admin: &DatabaseConnection, some: u32) -> usize {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity \

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::{field::Field, postgres::Postgres, short_or_long};
 
-/// What is done, how often and to how many.
+/// The size of the test: how often it kills, and for how many schedules.
 struct Form {
     schedules: usize,
     lease: Duration,
@@ -39,7 +39,7 @@ async fn one_of_three_nodes_is_killed_again_and_again() {
         let victim = rand::rng().random_range(0..nodes.len());
         nodes[victim].kill();
         field.hit();
-        // Sometimes its own next life ends the dead one, sometimes the others have to.
+        // Sometimes the dead node's next life cleans up after it, sometimes the others have to.
         let away = form.every.mul_f64(rand::rng().random_range(0.0..0.75));
         field.pass(away).await;
         nodes[victim].start_again();

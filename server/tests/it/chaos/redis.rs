@@ -11,7 +11,7 @@ use crate::support::Redis;
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// Through all of it nobody is declared dead who lives, and whoever is killed is taken over.
+/// Throughout, no live node is declared dead, and killed nodes are taken over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_is_killed_flushed_frozen_and_cut_off_from_one_node() {
     let (schedules, times) = short_or_long((50, 1), (300, 10));

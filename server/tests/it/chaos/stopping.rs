@@ -8,7 +8,7 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How long after its grace a node has ended, whatever the database does.
+/// How long after its grace a node must have exited, whatever the database does.
 const AFTER_GRACE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

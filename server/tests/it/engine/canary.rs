@@ -58,7 +58,7 @@ async fn the_canary_is_missed_when_it_falls_silent_and_goes_when_nobody_wants_it
     assert_eq!(check().await, None);
 }
 
-/// How many deeds are in the audit log.
+/// The number of actions in the audit log.
 async fn audited(world: &World) -> u64 {
     audit_event::Entity::find().count(world.database.store.read()).await.unwrap()
 }

@@ -1,4 +1,4 @@
-//! A target that hangs holds its share of a node's places, and no more.
+//! A target that hangs takes its share of a node's places, and no more.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ const CAPACITY: usize = 50;
 /// Of the capacity, for one.
 const SHARE: usize = 40;
 
-/// Of what that leaves, for another one.
+/// Of the rest, for another one.
 const SECOND_SHARE: usize = 7;
 
 /// A receiver that answers at once.
@@ -72,7 +72,7 @@ async fn count(world: &World, state: run::State) -> u64 {
     of_state.count(world.database.store.read()).await.unwrap()
 }
 
-/// Waits until so many runs have succeeded.
+/// Waits until this many runs have succeeded.
 async fn succeeded(world: &World, wanted: u64) {
     world
         .until(&format!("{wanted} runs have succeeded"), || async {
@@ -81,7 +81,7 @@ async fn succeeded(world: &World, wanted: u64) {
         .await;
 }
 
-/// Answers all that arrives until so many runs have succeeded.
+/// Answers everything that arrives until this many runs have succeeded.
 async fn let_all_go(world: &World, gate: &mut Gate, held: Vec<Arrival>, wanted: u64) {
     for arrival in held {
         arrival.answer_with(200, json!({}));
@@ -172,7 +172,7 @@ async fn one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done(databa
     let held = arrivals(&mut gate, SHARE).await;
     let_all_go(&world, &mut gate, held, 400).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
-    // Where the share is the whole there is no reserve.
+    // If the share is the whole capacity, there is no reserve.
     world.settings.max_share = 100;
     let engine = world.engine().await;
     due(&world, 60, gate.task()).await;

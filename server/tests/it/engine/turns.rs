@@ -1,4 +1,5 @@
-//! A round of the planner does so much of each thing at most: too much of one holds up no other.
+//! A round of the planner has a limit for each kind of work, so that too much of one kind delays no
+//! other.
 
 use carillon::engine::{Stepwise, StepwiseService};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,7 +21,7 @@ on_both!(
     a_pause_ends_and_a_buffer_moves_while_ever_more_is_due,
 );
 
-/// A planner on a clock that stands, with its world.
+/// A planner on a clock that stands still, with its world.
 async fn planner(
     database: TestDatabase,
     batch: u64,
@@ -38,7 +39,7 @@ async fn pending(world: &World, schedule: Uuid) -> usize {
     ledger.len()
 }
 
-/// Goes on for as long as the planner wants to at once; says how many rounds that were.
+/// Continues as long as the planner wants to at once; returns the number of rounds.
 async fn to_the_end(planner: &mut StepwiseService, now: DateTime<Utc>) -> usize {
     for rounds in 0..100 {
         if planner.next_round(now) > now {

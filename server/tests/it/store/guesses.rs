@@ -68,11 +68,11 @@ async fn what_is_removed_says_least(database: TestDatabase) {
     give_back(store, &[guess("flood 0", 3)]).await.unwrap();
     assert_eq!(remove_needless(store, 100).await.unwrap(), 1, "what is full");
     assert!(remove_needless(store, 10).await.unwrap() >= 20);
-    // Who was guessed at often is not forgotten for all the others.
+    // A name with many guesses is not forgotten in favour of others.
     assert!(!is_taken(&take_if_left(store, &[guess("ada", 3)]).await.unwrap()));
 }
 
-/// A row takes so long to write that the clock goes on meanwhile.
+/// A row takes so long to write that the clock moves on meanwhile.
 const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql \
         AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
     CREATE TRIGGER slow BEFORE UPDATE ON guess FOR EACH ROW EXECUTE FUNCTION slow()";
@@ -93,7 +93,7 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let GuessOutcome::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
 
-    // And waiting helps.
+    // Waiting helps.
     let transaction = store.begin().await.unwrap();
     let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
     transaction.execute_unprepared(&waited).await.unwrap();

@@ -1,4 +1,4 @@
-//! Lists that read what they show, and not all that there is.
+//! Lists that read only the rows they show.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::support::TestDatabase;
 
-/// PostgreSQL finds that by its statistics; SQLite has none.
+/// PostgreSQL's statistics show that; SQLite has none.
 #[tokio::test]
 async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let database = TestDatabase::sqlite().await;
@@ -81,7 +81,7 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
         let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
         let plan = plan.collect::<Vec<_>>().join("\n");
         assert!(plan.contains("INDEX fire_ledger"), "{asked}\n{plan}");
-        // Only what several namespaces give is put in order, page by page.
+        // Only the rows of several namespaces are sorted, page by page.
         let sorts = plan.matches("TEMP B-TREE FOR ORDER BY").count();
         assert_eq!(sorts, usize::from(within.one().is_none()), "{asked}\n{plan}");
     }

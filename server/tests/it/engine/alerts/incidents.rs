@@ -1,5 +1,5 @@
-//! What arrives at services that wake people, and in a chat that takes cards: an incident for each
-//! alert, that ends with it, and what was taken is not told again.
+//! What arrives at incident services, and in a chat that takes cards: an incident for each alert,
+//! which ends with it; requests that were accepted are not repeated.
 
 use carillon::{
     commands::{
@@ -37,8 +37,8 @@ fn keyed(inbox: &Inbox, path: &str) -> ChannelInput {
     }
 }
 
-/// A world whose schedule `nightly` failed and then succeeded, and a channel of that kind was told
-/// of both.
+/// A world whose schedule `nightly` failed and then succeeded, with a channel of that kind that got
+/// both messages.
 async fn fails_and_recovers(database: TestDatabase, kind: Kind, path: &str) -> (Watch, Inbox) {
     let mut watch = Watch::begin(database).await;
     watch.world.settings.public_url = Some("https://cron.example".to_owned());

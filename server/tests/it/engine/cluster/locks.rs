@@ -1,4 +1,4 @@
-//! Who goes first for a fire, by locks in Redis.
+//! Which node claims a fire first, by locks in Redis.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn of_two_that_go_for_a_fire_one_goes_first() {
     let term = Duration::from_secs(60);
     let both = vec![claim(1, 1_000), claim(2, 1_000)];
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
-    // What it has it keeps, and the next instant is another fire.
+    // It keeps the lock that it has, and the next instant is another fire.
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
     let more = vec![claim(1, 1_000), claim(1, 2_000), claim(3, 1_000)];
     assert_eq!(b.first_to(of_b, more.clone(), term).await, more[1..]);
@@ -60,7 +60,8 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let third = patient_beacon(&redis).await;
-    // A third one has the lock before anybody knows of the schedule, and dies before its claim.
+    // A third node takes the lock before the others know of the schedule, and dies before its
+    // claim.
     let (schedule, due) = (Uuid::now_v7(), soon(&world));
     let claim = vec![FireClaim { schedule, at: due.into() }];
     let term = Duration::from_secs(5);
@@ -77,7 +78,7 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
 #[tokio::test]
 async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (redis, mut world) = (Redis::start().await, world().await);
-    // The locks fill more than one look, and not so many that it does without them.
+    // The locks take more than one round trip, and are not so many that the node skips them.
     world.settings.batch = 50;
     let (a, b) =
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
@@ -96,7 +97,7 @@ async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     world.schedules_with(121, noop(), change).await;
     world.signals.wake_planner();
     let run = world.settled_run(ids[120]).await;
-    // Long before the locks end.
+    // Long before the locks expire.
     let late = run.created_at.utc() - later;
     assert!(late < TimeDelta::seconds(60), "{late} late");
     for id in &ids[..120] {
@@ -120,7 +121,7 @@ async fn locks_that_are_refused_are_a_problem_until_one_is_taken() {
     assert_eq!(redis.say("ACL SETUSER default +mget"), "+OK");
     assert!(a.beat(own, 0, 0, &[]).await);
     assert_eq!(a.problem(), None);
-    // Nobody is there to be listened to, and nothing to be said.
+    // There are no other nodes, so nothing is sent or read.
     a.listen(&[]).await;
     assert!(a.listened() > Duration::ZERO, "the connection is kept");
 }

@@ -115,7 +115,7 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
     let signals = world.signals.clone();
     world.settings.roles = "worker".parse().unwrap();
     let empty = world.node("empty").await;
-    // What is made from now on wakes the one that schedules.
+    // Creating it wakes the node that schedules.
     world.signals = signals;
     let id = full.status().await.node_id;
     let cluster = full.cluster();
